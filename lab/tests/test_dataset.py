@@ -154,7 +154,7 @@ def test_the_trial_of_a_link_leaves_nothing(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_disk_without_space_is_refused_with_figures(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match=r"has .* free; dataset x needs about 1024\.0 GiB") as caught:
+    with pytest.raises(RunError, match=r"has .* free; dataset x needs about 1,024 GiB") as caught:
         dataset.require_space(tmp_path / "not/yet/there", 1 << 40, "dataset x")
     assert "LAB_CACHE=" in caught.value.hint
 

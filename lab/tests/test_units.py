@@ -70,5 +70,5 @@ def test_the_largest_whole_unit_is_taken() -> None:
 
 
 def test_people_can_read_them() -> None:
-    assert [format_duration(s) for s in (0.0002, 0.25, 12.34, 125)] == ["200 µs", "250 ms", "12.3 s", "2 m 05 s"]
-    assert [format_bytes(b) for b in (12, 2048, 5 << 20, 3 << 30)] == ["12 B", "2.0 KiB", "5.0 MiB", "3.0 GiB"]
+    assert [format_duration(s) for s in (0.0002, 0.25, 12.34, 125)] == ["200 µs", "250 ms", "12.3 s", "2 min 05 s"]
+    assert [format_bytes(b) for b in (12, 2048, 5 << 20, 3 << 30)] == ["12 B", "2.00 KiB", "5.00 MiB", "3.00 GiB"]

@@ -6,6 +6,7 @@ accepted: the caller checks the range.
 
 from __future__ import annotations
 
+import math
 import re
 from decimal import Decimal
 
@@ -86,17 +87,17 @@ def parse_bytes(value: object) -> int:
 
 
 def format_duration(seconds: float) -> str:
-    """Return a duration for people: `350 µs`, `3.5 ms`, `12.3 s`, `2 m 05 s`."""
-    if seconds < 0.001:
+    """Return a duration for people: `350 µs`, `3.5 ms`, `12.3 s`, `2 min 05 s`."""
+    if 0 < seconds < 0.001:
         return f"{seconds * 1e6:.0f} µs"
-    if seconds < 0.01:
+    if 0 < seconds < 0.01:
         return f"{seconds * 1e3:.1f} ms"
     if seconds < 1:
         return f"{seconds * 1e3:.0f} ms"
     if seconds < 60:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} m {rest:02d} s"
+    return f"{minutes} min {rest:02d} s"
 
 
 def duration_word(seconds: float) -> str:
@@ -110,11 +111,18 @@ def duration_word(seconds: float) -> str:
     return f"{max(1, round(seconds * 1e6))}us"
 
 
+def significant(value: float, digits: int = 3) -> str:
+    """Return at least `digits` significant digits, never an exponent: `0.0123`, `1.23`, `1,234`; `–` for no number."""
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else "–"
+    magnitude = math.floor(math.log10(abs(float(f"{value:.{digits - 1}e}"))))
+    return f"{value:,.{max(0, digits - 1 - magnitude)}f}"
+
+
 def format_bytes(size: float) -> str:
-    """Return a size with a binary unit: `1.0 GiB`."""
-    amount = float(size)
-    for unit in ("B", "KiB", "MiB"):
-        if amount < 1024:
-            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
-        amount /= 1024
-    return f"{amount:.1f} GiB"
+    """Return a size with a binary unit: `12 B`, `1.21 MiB`, `4,657 GiB`."""
+    amount, unit = float(size), "B"
+    for larger in ("KiB", "MiB", "GiB"):
+        if abs(amount) >= 1024:
+            amount, unit = amount / 1024, larger
+    return f"{amount:.0f} B" if unit == "B" else f"{significant(amount)} {unit}"

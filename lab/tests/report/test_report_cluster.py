@@ -169,7 +169,7 @@ def test_the_environment_names_each_node_with_its_audit_and_what_differs(tmp_pat
     service, load, unknown = (row(markdown, f"Node {name}")[1] for name in ("n1", "n2", "n3"))
     assert service == (
         "service; a CPU; 8 CPUs; 6.12; service on CPU 2-3; "
-        "under the load busy 40.0%, steal 0.0%, waits for memory 0.0%, held back by a quota 0 µs"
+        "under the load busy 40.0%, steal 0.0%, waits for memory 0.0%, held back by a quota 0 ms"
     )
     assert "huge pages always" in load
     assert "clock source" not in load

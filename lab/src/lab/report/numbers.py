@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from lab.units import format_bytes, format_duration
+from lab.units import significant as significant  # noqa: PLC0414 - for callers of the functions here
+
 if TYPE_CHECKING:  # a list of runs is printed without loading pydantic
     from lab.manifest import Distribution
 
@@ -38,14 +41,6 @@ def latency_tick(ms: float) -> str:
         if round(ms * factor, 9) >= 1:
             return f"{round(ms * factor, 6):g} {unit}"
     return f"{round(ms * 1e6, 6):g} ns"
-
-
-def significant(value: float, digits: int = 3) -> str:
-    """Return at least ``digits`` significant digits, never an exponent: "0.0123", "1.23", "1,234"."""
-    if value == 0 or not math.isfinite(value):
-        return "0" if value == 0 else UNKNOWN
-    magnitude = math.floor(math.log10(abs(float(f"{value:.{digits - 1}e}"))))
-    return f"{value:,.{max(0, digits - 1 - magnitude)}f}"
 
 
 def count(value: float | None) -> str:
@@ -98,23 +93,9 @@ def ratio(value: float | None) -> str:
 
 def size(amount: float | None) -> str:
     """Return a number of bytes with a binary unit: "1.21 MiB"."""
-    if amount is None:
-        return UNKNOWN
-    value = float(amount)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if abs(value) < 1024 or unit == "GiB":
-            return f"{value:.0f} B" if unit == "B" else f"{significant(value)} {unit}"
-        value /= 1024
-    raise AssertionError("unreachable: the last unit takes every size")
+    return UNKNOWN if amount is None else format_bytes(amount)
 
 
 def duration(seconds: float | None) -> str:
     """Return a length of time: "350 ms", "12.3 s", "2 min 05 s"."""
-    if seconds is None:
-        return UNKNOWN
-    if seconds < 1:
-        return f"{seconds * 1e3:.0f} ms"
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest:02d} s"
+    return UNKNOWN if seconds is None else format_duration(seconds)
