@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.capacity import Capacities, Capacity, advice
-from lab.capacity.store import sources_hash
+from lab.capacity import Capacities, Capacity, advice, sources_hash
 from lab.cpu_plan import CpuPlan
 from lab.errors import InputError
 from lab.experiment import Catalogue, Experiment, apply_overrides

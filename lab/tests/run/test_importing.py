@@ -9,8 +9,8 @@ from typing import cast
 import pytest
 
 from lab.dataset import Dataset
-from lab.run.importing import import_limit_s, import_status
 from lab.run.repetition import Repetition
+from lab.run.session import import_limit_s, import_status
 from lab.runtime.base import DatasetSpec
 
 SPEC = DatasetSpec("pairs-2m", pairs=2_000_000, value_bytes=500, seed=1, tables=8)

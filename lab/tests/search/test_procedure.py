@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from lab.search.belief import Belief
-from lab.search.procedure import STEPS_MAX, Answer, Bounds, Holds, search
+from lab.search.procedure import STEPS_MAX, Answer, Belief, Bounds, Holds, search
 from search.queue_model import QueueModel, threshold_per_s
 
 CASES = 20

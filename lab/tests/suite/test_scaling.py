@@ -10,8 +10,7 @@ import pytest
 import yaml
 from rich.console import Console
 
-from lab.capacity import Capacities
-from lab.capacity.store import Capacity
+from lab.capacity import Capacities, Capacity
 from lab.errors import CannotRunHereError
 from lab.experiment import Catalogue, Experiment
 from lab.machine.cpus import plan_cpus
@@ -21,7 +20,7 @@ from lab.runtime.local.runtime import LocalRuntime
 from lab.series import Place
 from lab.suite import scaling
 from lab.suite.declaration import overrides_of, read_suite
-from lab.suite.planning import plan_rounds
+from lab.suite.run import plan_rounds
 from lab.suite.scaling import scales_of
 from support.checkout import FakeCheckout
 

@@ -24,7 +24,7 @@ from lab.suite import SuiteRequest, page, run_suite
 from lab.suite import run as suite_run
 from lab.suite.declaration import Case, Suite, read_suite, suite_names
 from lab.suite.figures import collect
-from lab.suite.planning import plan_rounds
+from lab.suite.run import plan_rounds
 from support.checkout import LIMIT_S, FakeCheckout, free_port, nothing_is_left
 
 SUITE = """\

@@ -1,5 +1,7 @@
 """The state of the machine in each measured second, from machine.csv (lab/machine/sampler.py lists its columns).
 
+And the CPU time of other processes during each load, from processes.jsonl beside it.
+
 A *party* is the service or the load generator. Figures of a party are those of its set of CPUs, in CPUs: 0.5 is half of
 one CPU. A second without evidence is NaN.
 """
@@ -7,15 +9,18 @@ one CPU. A second without evidence is NaN.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field, ValidationError
 
-from lab.analysis.timeline import Timeline, read_rows
+from lab.analysis.timeline import RowsError, Timeline, read_rows
 from lab.manifest import CpuPlan
+from lab.manifest.base import Amount, Finite, Strict
 
 Party = Literal["service", "loadgen"]
 Values = NDArray[np.float64]
@@ -120,3 +125,45 @@ def read_evidence(path: Path) -> Evidence:
     """Read machine.csv; raises ``RowsError`` as ``read_rows`` does."""
     names, table = read_rows(path, ["time_s", "interval_s"])
     return Evidence(table[:, 0], table[:, 1], {name: table[:, i] for i, name in enumerate(names) if i > 1})
+
+
+ALIGNMENT_S = 1.0
+"""A load is longer than its measurement, but the clock that both are read from may be set by less than a second."""
+
+
+class LoadUse(Strict):
+    """One load: its end in seconds since the epoch, its length, and the CPU time of other processes by name."""
+
+    end_s: Finite
+    interval_s: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    cpu_s: dict[str, Amount]
+
+    def holds(self, start_s: float, end_s: float) -> bool:
+        """Whether a measurement between these moments was part of this load."""
+        return self.end_s - self.interval_s <= start_s + ALIGNMENT_S and end_s - ALIGNMENT_S <= self.end_s
+
+
+def read_uses(path: Path) -> list[LoadUse]:
+    """Read processes.jsonl. An incomplete last line is left out; other damage raises `RowsError`."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RowsError(f"{path}: cannot be read: {error}") from error
+    uses = []
+    for number, line in enumerate(text[: text.rfind("\n") + 1].splitlines(), start=1):
+        try:
+            uses.append(LoadUse.model_validate_json(line))
+        except ValidationError as error:
+            raise RowsError(f"{path}:{number}: {error.errors()[0]['msg']}") from error
+    return uses
+
+
+def shares(uses: Iterable[LoadUse]) -> dict[str, float]:
+    """Return the CPUs that each process used on average over these loads, the largest first; 0.01 is 1% of a CPU."""
+    of_all = list(uses)
+    length_s = sum(use.interval_s for use in of_all)
+    used: dict[str, float] = {}
+    for use in of_all:
+        for name, cpu_s in use.cpu_s.items():
+            used[name] = used.get(name, 0.0) + cpu_s
+    return {name: cpu_s / length_s for name, cpu_s in sorted(used.items(), key=lambda item: -item[1])}

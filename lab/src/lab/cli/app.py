@@ -52,9 +52,9 @@ OTHERS = {
     "calibrate": _Entry("machine", "Measure the smallest difference that this machine can show."),
     "quiet": _Entry("machine", "Make this machine quieter."),
     "unquiet": _Entry("machine", "Restore what quiet changed."),
-    "up": _Entry("stack", "Start Prometheus, Grafana and the results server."),
-    "open": _Entry("stack", "Open Grafana and the results in a browser."),
-    "down": _Entry("stack", "Stop all containers of the lab."),
+    "up": _Entry("machine", "Start Prometheus, Grafana and the results server."),
+    "open": _Entry("machine", "Open Grafana and the results in a browser."),
+    "down": _Entry("machine", "Stop all containers of the lab."),
 }
 COMMANDS = VERBS | OTHERS
 

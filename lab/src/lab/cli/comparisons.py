@@ -27,7 +27,7 @@ from lab.compare.profiles import compare_profiles
 from lab.compare.revision import built_revision, require_one_table_format
 from lab.compare.sides import REFUSED, Side, at_the_rate_of, read_side
 from lab.cpu_plan import CpuPlan
-from lab.diff import diff_recordings, recordings
+from lab.diff import diff_recordings, draw_window, recordings
 from lab.errors import InputError
 from lab.experiment import Catalogue
 from lab.experiment.model import ProfileSettings
@@ -37,7 +37,6 @@ from lab.paths import Checkout, find_checkout
 from lab.run.show import Show
 from lab.runtime.base import Runtime
 from lab.units import duration_word
-from lab.window import draw_window
 from lab.words import as_typed
 
 commands = typer.Typer()

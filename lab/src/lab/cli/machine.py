@@ -1,4 +1,4 @@
-"""This machine: `lab calibrate`, `quiet`, `unquiet`."""
+"""This machine: `lab calibrate`, `quiet`, `unquiet`; and the monitoring stack in Docker: `up`, `open`, `down`."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from lab.paths import find_checkout
 from lab.run import Run, RunPlan
 from lab.run.directory import MANIFEST
 from lab.run.show import Show
+from lab.runtime.docker.monitoring import Stack
 
 commands = typer.Typer()
 
@@ -86,3 +87,31 @@ def _quiet_machine() -> QuietMachine:
 
 def _say(line: str) -> None:
     console().print(line, highlight=False, soft_wrap=True)
+
+
+@commands.command()
+def up() -> None:
+    """Start Prometheus, Grafana, node-exporter and the artifact server, to stay up across runs (docker)."""
+    screen = console()
+    addresses = Stack(find_checkout()).up(lambda line: screen.print(line, highlight=False))
+    for name, address in addresses.items():
+        screen.print(f"{name:<14}{address}", highlight=False)
+
+
+@commands.command("open")
+def open_pages() -> None:
+    """Print the addresses of the stack that is up, and open Grafana and the results in a browser (docker)."""
+    addresses = Stack(find_checkout()).addresses()
+    if not addresses:
+        raise InputError("the stack is not running", "make up starts it")
+    for name, address in addresses.items():
+        typer.echo(f"{name:<14}{address}")
+    for name in ("grafana", "artifacts"):
+        if name in addresses:
+            typer.launch(addresses[name])
+
+
+@commands.command()
+def down() -> None:
+    """Stop all containers of the lab (docker)."""
+    Stack(find_checkout()).down()

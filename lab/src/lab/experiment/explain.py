@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from lab.errors import did_you_mean
-from lab.experiment.yaml_file import Place
+from lab.experiment.declaration import Place
 
 
 def explain(error: ValidationError, model: type[BaseModel], where: Callable[[Place], str]) -> str:

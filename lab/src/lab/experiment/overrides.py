@@ -8,10 +8,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from lab.errors import InputError
+from lab.experiment.declaration import Place
 from lab.experiment.explain import explain
 from lab.experiment.model import Experiment
 from lab.experiment.rate import Saturation, SaturationOf, chosen, split_rate
-from lab.experiment.yaml_file import Place
 from lab.units import duration_word
 
 OVERRIDABLE: dict[str, Place] = {

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from lab.cpu_plan import CpuPlan, cpu_list
 from lab.errors import LabError, RefusedError
-from lab.machine import noise
 from lab.machine.cpus import pin_self, usable_cpus
+from lab.machine.host import noise_audit
 from lab.manifest import Phase
 from lab.process.locks import remove_stale
 from lab.run.collect import collect
@@ -136,7 +136,7 @@ class Driver(abc.ABC):
                 return
             for one in plans:
                 check_space(one)
-            active.remarks += [f"noise: {finding}" for finding in noise.audit()]
+            active.remarks += [f"noise: {finding}" for finding in noise_audit()]
             active.detail = f"{plan.runtime.name}; {describe_cpus(plan.cpus)}"
 
     def _build(self, log: Path) -> None:

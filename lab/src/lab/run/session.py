@@ -6,6 +6,7 @@ linked data, so the order of a plan does not matter to it. A run is a session wh
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -14,9 +15,8 @@ from lab.cpu_plan import cpu_list
 from lab.errors import RunError
 from lab.http import fetch
 from lab.machine import environment
-from lab.process.processes import describe_exit
+from lab.process.processes import describe_exit, tail
 from lab.prometheus import SCRAPES_MAX_S, warm_up_scrapes
-from lab.run.importing import import_limit_s, import_status
 from lab.run.load import apply_load, lead_in_s, load_status, warmup_loads_s
 from lab.run.phases import Phases
 from lab.run.repetition import Repetition
@@ -178,3 +178,25 @@ def _quiesce(service: Service) -> None:
     except OSError as error:
         what = f"did not come to rest: POST {url}: {error}" if service.alive() else "died before it was at rest"
         raise RunError(f"the service {what}", log_tail=service.log_tail()) from error
+
+
+IMPORT_BYTES_PER_S = 5e6
+"""A slower service counts as stuck: a fraction of the measured rate of the slowest engine."""
+
+USES_THE_DATASET_ITSELF = frozenset({"lsm", "textbook", "null"})
+_PROGRESS = re.compile(r"copying the dataset into engine .*")
+
+
+def import_limit_s(repetition: Repetition) -> float:
+    """Return how much longer than other services this one may take until it is ready."""
+    if repetition.dataset is None or repetition.experiment.service.engine in USES_THE_DATASET_ITSELF:
+        return 0.0
+    return dataset.estimated_bytes(repetition.dataset.spec) / IMPORT_BYTES_PER_S
+
+
+def import_status(repetition: Repetition) -> str:
+    """Return the progress of the copy, in the service's own words, for the live line."""
+    if import_limit_s(repetition) == 0:
+        return ""
+    progress = _PROGRESS.findall(tail(repetition.log, 5))
+    return progress[-1] if progress else ""

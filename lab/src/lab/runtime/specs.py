@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from lab.errors import RunError
+from lab.errors import InputError, RunError
 from lab.units import duration_word
 
 Settings = Mapping[str, str | int | float | bool]
@@ -220,3 +221,17 @@ class Facts:
     images: dict[str, str] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+
+def loadgen_program() -> Path | None:
+    """Return the program that `LOADGEN` names, absolute; None for the lab's own."""
+    named = os.environ.get("LOADGEN", "").strip()
+    return Path(named).expanduser().absolute() if named else None
+
+
+def check_loadgen_program(program: Path | None) -> None:
+    """Raise `InputError` if `program` cannot be run."""
+    if program is None or (program.is_file() and os.access(program, os.X_OK)):
+        return
+    what = "is no executable file" if program.exists() else "does not exist"
+    raise InputError(f"LOADGEN={program}: {what}", "It must be a program that takes wrk2's command line")

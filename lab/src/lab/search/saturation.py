@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from rich.console import Console
 
-from lab.capacity.store import Capacities, Capacity
+from lab.capacity import Capacities, Capacity
 from lab.errors import RunError
 from lab.experiment import Experiment
 from lab.manifest import Manifest

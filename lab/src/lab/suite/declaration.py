@@ -17,9 +17,9 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from lab.compare.sides import differences_of
 from lab.errors import InputError, close_matches, did_you_mean
 from lab.experiment import Catalogue
+from lab.experiment.declaration import YamlFile, read_yaml
 from lab.experiment.explain import explain
 from lab.experiment.model import Event, Line, Strict
-from lab.experiment.yaml_file import YamlFile, read_yaml
 from lab.paths import Checkout
 from lab.statistics import BLOCKS_MIN
 

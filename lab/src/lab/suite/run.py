@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,15 +13,14 @@ from rich.text import Text
 from lab.errors import InputError, LabError
 from lab.experiment import Catalogue
 from lab.manifest import Manifest
-from lab.series import Answer, Place, Series, find_to_resume, make_answer
+from lab.series import Answer, Place, PlannedRun, Series, find_to_resume, make_answer
 from lab.series.execute import expected_s, resolve
 from lab.series.show import time_left
 from lab.statistics import BLOCKS_MIN
 from lab.suite import page
-from lab.suite.declaration import ROUNDS_DEFAULT, ROUNDS_MAX, read_suite
+from lab.suite.declaration import ROUNDS_DEFAULT, ROUNDS_MAX, Case, overrides_of, read_suite
 from lab.suite.figures import troubles_of
 from lab.suite.leaders import times_of
-from lab.suite.planning import plan_rounds
 from lab.suite.scaling import scales_of
 from lab.words import as_typed
 
@@ -154,3 +153,39 @@ def _tell(console: Console, directory: Path) -> None:
     shown = directory / page.PAGE
     place = shown.relative_to(Path.cwd()) if shown.is_relative_to(Path.cwd()) else shown
     console.print(f"page:    {place}", soft_wrap=True, highlight=False)
+
+
+def plan_rounds(
+    catalogue: Catalogue,
+    cases: Sequence[Case],
+    rounds: int,
+    given: Mapping[str, str],
+    *,
+    seed: int,
+    times: Mapping[str, Mapping[str, str]],
+    scales: Mapping[str, str] | None = None,
+) -> list[PlannedRun]:
+    """Return the runs in their order: every experiment once a round, shuffled for each round.
+
+    Rounds are the blocks of the comparisons: one fresh start of each service. They are shuffled, because a change
+    of the machine in the course of an hour must not always affect the same experiment. Only the last round is
+    profiled, so that the figures of the other rounds are of unprofiled services.
+
+    `given` are the overrides of all. For an experiment, `times` has those from its baseline, and `scales` has the
+    factor of its declared rate, as a word.
+    """
+    shuffler = random.Random(seed)
+    planned = []
+    for number in range(1, rounds + 1):
+        order = list(cases)
+        shuffler.shuffle(order)
+        for case in order:
+            common = {**times.get(case.experiment, {}), **given}
+            overrides = overrides_of(case, common, (scales or {}).get(case.experiment))
+            experiment = catalogue.read(case.experiment)
+            if experiment.repeat != 1:
+                overrides["repeat"] = "1"  # a round is a repetition
+            if number < rounds and experiment.profile is not None:
+                overrides["profile"] = "off"
+            planned.append(PlannedRun(experiment=case.experiment, overrides=overrides, label=str(case), round=number))
+    return planned

@@ -9,11 +9,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lab.analysis.evidence import Evidence, Party, read_evidence
+from lab.analysis.evidence import Evidence, LoadUse, Party, read_evidence, read_uses, shares
 from lab.analysis.histogram import Sample
 from lab.analysis.load import Load, LoadError, Second, read_load_json
 from lab.analysis.outputs import measured_sources, read_outputs
-from lab.analysis.processes import LoadUse, read_uses, shares
 from lab.analysis.stretch import Track
 from lab.analysis.timeline import RowsError, Timeline, read_timeline
 from lab.manifest import Manifest

@@ -28,7 +28,6 @@ from lab.machine.host import free_ports, listener_on, port_is_free
 from lab.paths import Checkout
 from lab.process.processes import Processes
 from lab.progress import Progress
-from lab.runtime import loadgen_override
 from lab.runtime.base import (
     Check,
     DatasetSpec,
@@ -46,6 +45,7 @@ from lab.runtime.docker.instruments import SERVICE_IMAGE, DockerProfiler, ImageC
 from lab.runtime.docker.load import Load
 from lab.runtime.docker.monitoring import DockerMonitoring
 from lab.runtime.docker.service import ADMIN_PORT, DATA_PORT, EVERY_INTERFACE, DockerService
+from lab.runtime.specs import check_loadgen_program, loadgen_program
 
 BUILT_HERE = {"service": SERVICE_IMAGE, "loadgen": "lsmlab-loadgen", "profiler": "lsmlab-profiler"}
 BUILD_HINT = "If no image registry can be reached, docker/engine up builds the base image from Debian's packages"
@@ -60,7 +60,7 @@ class DockerRuntime(Runtime):
         self._checkout = checkout
         self._ports = Ports()
         self._loadgen_image = os.environ.get("LOADGEN_IMAGE", "").strip()
-        self._loadgen_program = loadgen_override.program()
+        self._loadgen_program = loadgen_program()
         self.custom_loadgen = str(self._loadgen_program or self._loadgen_image)
         settings = settings_of(checkout)
         self._docker = Docker(checkout.root, settings)
@@ -94,7 +94,7 @@ class DockerRuntime(Runtime):
             if ":" in str(place):
                 raise InputError(f"{place} has a colon in its name, at which Docker splits {setting}: rename it")
         require_engine(self._checkout)
-        loadgen_override.check(self._loadgen_program)
+        check_loadgen_program(self._loadgen_program)
         if 0 in (ports.data, ports.admin, ports.loadgen_metrics):
             raise InputError(
                 "port 0 works only in the local runtime: name the port on which the container's port is published"

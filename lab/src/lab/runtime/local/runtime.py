@@ -21,7 +21,6 @@ from lab.machine.host import command_line, listener_on, port_is_free, processes_
 from lab.paths import Checkout
 from lab.process.processes import Process, Processes, tail
 from lab.progress import Progress
-from lab.runtime import loadgen_override
 from lab.runtime.base import (
     LIVENESS_S,
     Check,
@@ -38,6 +37,7 @@ from lab.runtime.local import requirements
 from lab.runtime.local.instruments import JarCatalogue, LocalProfiler
 from lab.runtime.local.monitoring import LocalMonitoring
 from lab.runtime.local.service import SERVICE_NAME, LocalService
+from lab.runtime.specs import check_loadgen_program, loadgen_program
 
 HOST = "127.0.0.1"
 SERVICE_JAR = Path("service/server/target/service/lsmlab-server.jar")
@@ -58,7 +58,7 @@ class LocalRuntime(Runtime):
         self.monitoring: LocalMonitoring = LocalMonitoring(checkout, self._processes)
         self.profiler = LocalProfiler(self._processes, self.profile_program, self._java)
         self.catalogue = JarCatalogue(self.service_jar, checkout.cache, self._java)
-        self._loadgen_program = loadgen_override.program()
+        self._loadgen_program = loadgen_program()
         self.custom_loadgen = str(self._loadgen_program or "")
 
     @property
@@ -89,7 +89,7 @@ class LocalRuntime(Runtime):
             what = "; ".join(f"{check.name}: {check.detail}" for check in missing)
             commands = dict.fromkeys(check.command for check in missing if check.command)
             raise MissingToolError(f"the local runtime cannot work here: {what}", "\n".join(commands))
-        loadgen_override.check(self._loadgen_program)
+        check_loadgen_program(self._loadgen_program)
         if os.environ.get("LOADGEN_IMAGE", "").strip():
             raise InputError(
                 "LOADGEN_IMAGE is for the docker runtime, and this is the local one",

@@ -1,4 +1,6 @@
-"""Measured saturations, in .cache/capacity.json, each under a key of experiment, machine and service.
+"""The highest rate that the service answers on this machine: measured once (`make capacity`), the base of RATE=auto.
+
+The measurements are in .cache/capacity.json, each under a key of experiment, machine and service.
 
 The key holds everything that can change a saturation: the experiment without its rate and its times, the machine's
 facts and CPU plan, the runtime, and the sources of the service. If any of them changes, no
@@ -118,3 +120,37 @@ def sources_hash(directory: Path) -> str:
 def _sources(directory: Path) -> list[Path]:
     found = [path for pattern in SOURCES for path in directory.rglob(pattern) if path.is_file()]
     return [path for path in found if not OTHERS & set(path.relative_to(directory).parts)]
+
+
+ONE_CONNECTION = 1
+"""With at most this many connections the round trip limits the rate, not the CPUs."""
+
+
+def advice(
+    name: str, experiment: Experiment, capacity: Capacity | None, cpus: CpuPlan, command: str | None = None
+) -> str | None:
+    """Return what to type instead if the rate is beyond this machine; None if it is not, or if that is unknown.
+
+    A measured saturation decides; without one, the CPUs of the reference's machine against those here. `command` is
+    what the user typed, by default `make experiment`.
+    """
+    again = command or f"make experiment NAME={name}"
+    rate = experiment.load.rate_per_s if not experiment.sweep_per_s else experiment.sweep_per_s[-1]
+    if capacity is not None:
+        if capacity.lower_bound or rate <= capacity.per_s:
+            return None
+        return (
+            f"{rate:,}/s is more than the {capacity.per_s:,.0f}/s that this machine serves of {name}, so latency will "
+            f"be that of a growing backlog; to load it as the reference was: {again} RATE=auto"
+        )
+    reference = experiment.reference
+    here = len(set(cpus.service) | set(cpus.loadgen) | set(cpus.other))
+    if reference is None or reference.cpus is None or not here or experiment.load.connections == ONE_CONNECTION:
+        return None
+    if here >= reference.cpus:
+        return None
+    scale = f"{here / reference.cpus:.2g}"
+    return (
+        f"{rate:,}/s was measured on {reference.cpus} CPUs and here are {here}, so it may be beyond this machine; "
+        f"instead: {again} SCALE={scale}, or make capacity NAME={name} and then RATE=auto"
+    )
