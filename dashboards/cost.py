@@ -3,7 +3,8 @@
 
 One service answers GETs of 100,000 pairs throughout. A block has four windows: without, with, with, without monitoring.
 Each window has two loads: one above the saturated rate of the service, for its throughput, and one at half of it, for
-latencies and the CPU time of a request. cost_table.py makes a table of them.
+latencies and the CPU time of a request. The table has their changes, each with a 95% interval over the blocks, beside
+the distance of a block's two windows without monitoring.
 
 Net p99 leaves out the load generator's own delays, because on a machine with two CPUs the monitoring shares its CPU. At
 the end the CPU time of a scrape is measured separately: it is too small to show in the throughput of such a machine.
@@ -11,7 +12,9 @@ the end the CPU time of a scrape is measured separately: it is too small to show
 
 import argparse
 import json
+import math
 import os
+import statistics
 import sys
 import tempfile
 import time
@@ -20,11 +23,8 @@ import urllib.request
 from dataclasses import replace
 from pathlib import Path
 
-import cost_table
-from cost_table import PLAN, Block, Window
-
 from lab.machine.cpus import plan_cpus
-from lab.machine.host import cpu_times
+from lab.machine.environment import describe_machine
 from lab.paths import Checkout, find_checkout
 from lab.process.locks import RunLock
 from lab.prometheus import scrape as scrape_metrics
@@ -32,12 +32,79 @@ from lab.prometheus import warm_up_scrapes
 from lab.runtime.base import LoadSpec, Ports, Service, ServiceSpec
 from lab.runtime.local.monitoring import PROMETHEUS_PORT
 from lab.runtime.local.runtime import LocalRuntime
+from lab.statistics import estimate, paired
+from lab.units import significant
 
 PAIRS = ("pairs=100000",)
 ABOVE_SATURATION_PER_S = 400_000
 FILL_S, WARM_UP_S = 5.0, 20.0
 SCRAPES = 200
 SCRAPED_LIMIT_S = 60
+PLAN = (False, True, True, False)
+"""Whether each window of a block has monitoring."""
+BEGIN, END = "<!-- bench-monitoring:begin -->", "<!-- bench-monitoring:end -->"
+FIGURES = {
+    "throughput_per_s": ("saturated throughput", "1/s"),
+    "p99_us": ("p99 at half of that rate", "µs"),
+    "net_p99_us": ("… net of the load generator's delays", "µs"),
+    "cpu_us": ("CPU time of a request at that rate", "µs"),
+}
+HEAD = """\
+| | unit | without | with | change (95% interval) | spread of two windows without |
+|---|---|--:|--:|---|--:|
+"""
+
+Window = dict[str, float]
+"""The figures of one window by name, and `scrapes_per_s`."""
+Block = list[Window]
+"""Four windows, in the order of PLAN."""
+
+
+def table(blocks: list[Block], scrape_ms: float) -> str:
+    """Return the table of two or more blocks, and a sentence about the scrapes."""
+    watched = [window["scrapes_per_s"] for block in blocks for window in block[1:3]]
+    return (
+        HEAD
+        + "".join(_row(figure, blocks) for figure in FIGURES)
+        + f"\nPrometheus scraped the service {statistics.mean(watched):.2f} times a second while it was there."
+        f" A scrape takes {scrape_ms:.2f} ms of the service's CPU time.\n"
+    )
+
+
+def _row(figure: str, blocks: list[Block]) -> str:
+    """Return a row. A change in a block is the mean of the logarithms with monitoring minus that of those without."""
+    logs = [[math.log(window[figure]) for window in block] for block in blocks]
+    change = estimate(paired([(b + c - a - d) / 2 for a, b, c, d in logs]))
+    apart = math.sqrt(statistics.mean((d - a) ** 2 for a, _, _, d in logs))
+    without, watched = (
+        statistics.median(window[figure] for block in blocks for window in block[columns][::step])
+        for columns, step in ((slice(0, 4), 3), (slice(1, 3), 1))
+    )
+    interval = f"{_percent(change.mean)} ({_percent(change.low)} … {_percent(change.high)})"
+    cells = [*FIGURES[figure], significant(without), significant(watched), interval, f"{100 * math.expm1(apart):.2f}%"]
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _percent(logarithm: float) -> str:
+    """Return the logarithm of a ratio as a change."""
+    return f"{100 * math.expm1(logarithm):+.2f}%".replace("-", "−")
+
+
+def around_table(page: Path) -> tuple[str, str]:
+    """Return a page up to the first marker, and from the second one on. ValueError if it lacks one."""
+    before, begin, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"{page} needs the lines {BEGIN} and {END}, in this order")
+    return before + begin, end + after
+
+
+def environment(checkout: Checkout) -> str:
+    """Return machine and source, without which figures cannot be compared with another machine's."""
+    machine = describe_machine(checkout)
+    cpu = "unknown" if machine.cpu is None else f"{machine.cpu.logical} × {machine.cpu.model}"
+    commit = "unknown" if machine.git is None else machine.git.commit[:12] + (" with changes" * machine.git.dirty)
+    return f"cpus {cpu}; kernel {machine.kernel}; commit {commit}; load average at start {os.getloadavg()[0]:.2f}"
 
 
 def ask_prometheus(query: str) -> float:
@@ -77,7 +144,7 @@ class Measurement:
         lasted = time.time() - began
         scrapes = ask_prometheus(f'sum_over_time(up{{job="service"}}[{lasted:.0f}s])') / lasted
         p99_us, net_p99_us = (report[key]["percentiles"]["99"] for key in ("latency_us", "net_latency_us"))
-        return Window(throughput, p99_us, net_p99_us, cpu_us, scrapes)
+        return dict(zip((*FIGURES, "scrapes_per_s"), (throughput, p99_us, net_p99_us, cpu_us, scrapes), strict=True))
 
     def scrape_cpu_ms(self) -> float:
         """CPU time of the service for one scrape, while it does nothing else."""
@@ -139,7 +206,7 @@ def measure(checkout: Checkout, block_count: int, seconds: float) -> tuple[list[
                         runtime.monitoring.down()
                     windows.append(measurement.window(seconds))
                 blocks.append(windows)
-                told_now = ", ".join(f"{w.throughput_per_s:,.0f}/s {w.net_p99_us:,.0f} µs" for w in windows)
+                told_now = ", ".join(f"{w['throughput_per_s']:,.0f}/s {w['net_p99_us']:,.0f} µs" for w in windows)
                 print(f"block {number}: {told_now}", flush=True)
             scrape_ms = measurement.scrape_cpu_ms()
             service.stop()
@@ -162,20 +229,17 @@ def main() -> int:
     page = None if options.quick else options.update_docs
     if page is not None:
         try:
-            cost_table.around_table(page)
+            around_table(page)
         except (OSError, ValueError) as error:
             parser.error(f"--update-docs: {error}")
     checkout = find_checkout()
-    facts, before = cost_table.environment(checkout), cpu_times()["cpu"]
+    about = environment(checkout)
     blocks, scrape_ms = measure(checkout, 2 if options.quick else options.blocks, options.seconds)
-    facts |= {
-        "blocks": str(len(blocks)),
-        "seconds": f"{options.seconds:g}",
-        "taken_by_host_percent": cost_table.taken_by_host_percent(before, cpu_times()["cpu"]),
-    }
-    out = checkout.results / "bench"
-    print(cost_table.write(out, page, blocks, scrape_ms, facts), end="")
-    print(f"written: {out / 'monitoring.json'}", file=sys.stderr)
+    text = f"{table(blocks, scrape_ms)}\n{about}; {len(blocks)} blocks, loads of {options.seconds:g} s.\n"
+    if page is not None:
+        before, after = around_table(page)
+        page.write_text(f"{before}\n{text}{after}", encoding="utf-8")
+    print(text, end="")
     return 0
 
 
