@@ -14,10 +14,9 @@ from lab.http import fetch
 _NAME = re.compile(r"[a-zA-Z_:][\w:]*", re.ASCII)
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
-
-GC_SECONDS = r"jvm_gc_(collection_seconds_sum|seconds_total)(\{.*\})?"
-GC_COUNT = r"jvm_gc_(collection_seconds_count|collections_total)(\{.*\})?"
-"""Total time of collections and their number, by the current names and by those in the timelines of older runs."""
+GC_SECONDS = r"jvm_gc_collection_seconds_sum(\{.*\})?"
+GC_COUNT = r"jvm_gc_collection_seconds_count(\{.*\})?"
+"""Total time of collections and their number."""
 
 
 def parse_metrics(text: str) -> dict[str, float]:

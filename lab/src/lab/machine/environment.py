@@ -1,4 +1,4 @@
-"""The fingerprint of machine and software for run.json. A fact that cannot be read is None: unknown, not guessed."""
+"""The fingerprint of machine and software for run.json. A fact that cannot be read stays None, which means unknown."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from pydantic import ValidationError
 
 from lab.http import fetch
 from lab.json_file import read_object
@@ -42,22 +44,13 @@ def read_config(admin_url: str, timeout_s: float = 5.0) -> dict[str, Any]:
 
 
 def add_service_view(environment: Environment, config: dict[str, Any]) -> None:
-    """Put the service's view of its JVM into the fingerprint."""
-    view = {**config, **(config["environment"] if isinstance(config.get("environment"), dict) else {})}
-    if isinstance(view.get("java_version"), str):
-        environment.jvm = view["java_version"]
-    flags = view.get("jvm_flags")
-    if isinstance(flags, str):
-        environment.jvm_flags = flags.split()
-    elif isinstance(flags, list):
-        environment.jvm_flags = [str(flag) for flag in flags]
-    gc = view.get("gc")
-    if gc is not None:
-        environment.gc = ", ".join(map(str, gc)) if isinstance(gc, list) else str(gc)
-    if isinstance(view.get("native_transport"), bool):
-        environment.native_transport = view["native_transport"]
-    if isinstance(view.get("libraries"), dict):
-        environment.libraries = {**environment.libraries, **{str(k): str(v) for k, v in view["libraries"].items()}}
+    """Put the service's view of its JVM into the fingerprint; what is not as docs/contracts.md says is left out."""
+    keys = {"java_version": "jvm", "jvm_flags": "jvm_flags", "gc": "gc", "native_transport": "native_transport",
+            "libraries": "libraries"}  # fmt: skip
+    for key, name in keys.items():
+        with contextlib.suppress(ValidationError):
+            if key in config:
+                setattr(environment, name, getattr(Environment.model_validate({name: config[key]}), name))
 
 
 def profiling_engine(run_dir: Path) -> str | None:
