@@ -140,14 +140,8 @@ PASTES: dict[str, Callable[[str], str]] = {
     "markdown": lambda text: (
         f"Here it is, 5.57s at the median:\n\n```\n$ wrk2 -t4 …\n{text}```\nRequests/sec: as said.\n"
     ),
-    "coloured": lambda text: text.replace("Running", "\x1b[1;32mRunning\x1b[0m\x1b[K").replace(
-        "Latency ", "\x1b[33mLatency \x1b[m"
-    ),
-    "title": lambda text: text.replace("Running", "\x1b]0;wrk2\x07Running"),
     "progress": lambda text: "".join(f"50% done\r{line}\n" for line in text.splitlines()),
-    "backspace": lambda text: text.replace("Requests/sec", "xx\b\bRequests/sec"),
     "nbsp": lambda text: text.replace(" ", "\u00a0"),
-    "zero-width": lambda text: text.replace("Running", "\u200bRunning\u200b"),
     "stray byte": lambda text: "\xffb" + text,
     "log": lambda text: "".join(f"2026-11-29 08:50:21 wrk2-7c9f[12]: {line}\n" for line in text.splitlines()),
     "forks": lambda text: text.replace("  4 threads", "Initialised 4 threads in 3 ms.\n  4 threads"),

@@ -1,7 +1,7 @@
 """The text report of wrk2, and of load generators that print the same.
 
-People paste such reports. The parser takes text that is indented, quoted, coloured, wrapped in prose or in a code
-fence, prefixed by a log, with carriage returns of a progress line, and with or without every optional line.
+People paste such reports. The parser takes text that is indented, quoted, wrapped in prose or in a code fence, prefixed
+by a log, with carriage returns of a progress line, and with or without every optional line.
 ``parse_reports`` takes any number of reports, also one that is cut off at its end, and says what it lacks and which of
 its figures contradict each other. ``parse_load_text`` takes the one whole report of a run.
 
@@ -28,8 +28,6 @@ _TIME_US = {"us": 1.0, "ms": 1e3, "s": 1e6, "m": 60e6, "h": 3600e6}
 _METRIC_SCALE = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _BYTE_SCALE = {"B": 1.0, "KB": 2.0**10, "MB": 2.0**20, "GB": 2.0**30, "TB": 2.0**40, "PB": 2.0**50}
 
-_TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-_INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff\u200b-\u200f\u2060]")
 _QUOTING = re.compile(r"^[\s>|*│┃]+")
 
 _RUNNING = re.compile(rf"Running {_TIME} test @ (\S+)")
@@ -253,23 +251,8 @@ def _finished(block: Values) -> Values:
 
 
 def _clean(line: str) -> str:
-    """Return the line as the terminal showed it: after the last carriage return, without codes, quoting, margins."""
-    shown = _backspaced(_TERMINAL.sub("", line))
-    shown = _INVISIBLE.sub("", shown.rstrip("\r").rsplit("\r", maxsplit=1)[-1])
-    return _QUOTING.sub("", shown.replace("\u00a0", " ").replace("\t", " ")).rstrip(" `│┃|")
-
-
-def _backspaced(line: str) -> str:
-    """Apply the backspaces in a line."""
-    if "\b" not in line:
-        return line
-    kept: list[str] = []
-    for character in line:
-        if character != "\b":
-            kept.append(character)
-        elif kept:
-            kept.pop()
-    return "".join(kept)
+    """Return the line without quoting and margins."""
+    return _QUOTING.sub("", line.replace("\u00a0", " ").replace("\t", " ")).rstrip(" `│┃|")
 
 
 def _percentile(printed: str) -> str:
