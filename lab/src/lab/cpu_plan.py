@@ -1,4 +1,4 @@
-"""Divides the CPUs among the parties of a run."""
+"""Divides the CPUs among the roles of a run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class CpuPlan:
-    """The CPUs of each party. An empty tuple: not pinned (a system without CPU affinity)."""
+    """The CPUs of each role. An empty tuple: not pinned (a system without CPU affinity)."""
 
     service: tuple[int, ...]
     loadgen: tuple[int, ...]

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from lab.analysis import judge
+from lab.analysis.episode import Track, find
 from lab.analysis.evidence import read_evidence
-from lab.analysis.stretch import Track, find
 from lab.analysis.timeline import RowsError
 from lab.manifest import Check, Manifest, Validity
 from report.synthesis import Shape, make_evidence, make_run
@@ -62,22 +62,22 @@ PLANTED: dict[str, tuple[dict[str, Any], set[str], str]] = {
     ),
     "memory stall": ({"memory_stall": 0.3}, {"memory pressure"}, "processes waited for memory 30% of the time"),
     "reclaim": (
-        {"refaulting": 0.4, "stretch": (10, 3)},
+        {"refaulting": 0.4, "episode": (10, 3)},
         {"memory pressure"},
         "processes waited for memory 40% of the time in seconds",
     ),
     "pages that are not cached": (
-        {"reading": 0.4, "stretch": (10, 3)},
+        {"reading": 0.4, "episode": (10, 3)},
         {"page cache"},
         "the service waited 40% of the time for data that were not in the page cache in seconds",
     ),
     "pages that are not cached, and a load that writes": ({"reading": 0.4, "power": True}, set(), ""),
     "disk of others": (
-        {"power": True, "others_mb": 900, "stretch": (10, 3)},
+        {"power": True, "others_mb": 900, "episode": (10, 3)},
         {"other I/O"},
         "of the time for a disk that other programs used in seconds",
     ),
-    "small writes of others": ({"power": True, "others_mb": 22, "stretch": (10, 3)}, set(), ""),
+    "small writes of others": ({"power": True, "others_mb": 22, "episode": (10, 3)}, set(), ""),
     "a disk that only the service uses": ({"power": True}, set(), ""),
     "disk of others, and no response waits for it": ({"others_mb": 900}, set(), ""),
     "clock step": ({"clock_step_s": 1.5}, {"clock"}, "the wall clock was set by 1.5 s during the run"),
@@ -133,7 +133,7 @@ def test_if_most_seconds_are_disturbed_steadiness_is_unknown(tmp_path: Path) -> 
     assert check(judged(tmp_path, hog={"service": (2, 24, 0.5)}), "steady state").outcome == "unknown"
 
 
-def test_the_longest_stretch_is_named_with_its_seconds_and_their_latencies(tmp_path: Path) -> None:
+def test_the_longest_episode_is_named_with_its_seconds_and_their_latencies(tmp_path: Path) -> None:
     detail = check(judged(tmp_path, hog={"service": (12, 3, 0.5)}), "other load").detail
     assert "in seconds 1" in detail
     assert "p99 latency was up to " in detail
@@ -212,7 +212,7 @@ def test_damaged_evidence_is_an_error_that_names_the_line(tmp_path: Path) -> Non
         read_evidence(path)
 
 
-def test_stretches_do_not_reach_from_one_repetition_into_the_next() -> None:
+def test_episodes_do_not_reach_from_one_repetition_into_the_next() -> None:
     def track(repetition: int, values: list[float]) -> Track:
         n = len(values)
         return Track(repetition, float(n + 1), np.arange(n, dtype=float), np.ones(n), np.array(values))
@@ -224,19 +224,19 @@ def test_stretches_do_not_reach_from_one_repetition_into_the_next() -> None:
 
 
 KINDS: tuple[tuple[str, Callable[[tuple[int, int], float], dict[str, Any]]], ...] = (
-    ("other load", lambda stretch, size: {"hog": {"service": (*stretch, size)}}),
-    ("other load", lambda stretch, size: {"hog": {"loadgen": (*stretch, size)}}),
-    ("steal", lambda stretch, size: {"steal": size, "stretch": stretch}),
-    ("throttling", lambda stretch, size: {"throttled": size, "stretch": stretch}),
-    ("memory pressure", lambda stretch, size: {"memory_stall": size, "stretch": stretch}),
-    ("memory pressure", lambda stretch, size: {"refaulting": size, "stretch": stretch}),
-    ("page cache", lambda stretch, size: {"reading": size, "stretch": stretch}),
-    ("other I/O", lambda stretch, size: {"power": True, "others_mb": 1000 * size, "stretch": stretch}),
+    ("other load", lambda episode, size: {"hog": {"service": (*episode, size)}}),
+    ("other load", lambda episode, size: {"hog": {"loadgen": (*episode, size)}}),
+    ("steal", lambda episode, size: {"steal": size, "episode": episode}),
+    ("throttling", lambda episode, size: {"throttled": size, "episode": episode}),
+    ("memory pressure", lambda episode, size: {"memory_stall": size, "episode": episode}),
+    ("memory pressure", lambda episode, size: {"refaulting": size, "episode": episode}),
+    ("page cache", lambda episode, size: {"reading": size, "episode": episode}),
+    ("other I/O", lambda episode, size: {"power": True, "others_mb": 1000 * size, "episode": episode}),
 )
-"""The check that should name a disturbance, and the disturbance, by its stretch of seconds and its size in CPUs."""
+"""The check that should name a disturbance, and the disturbance, by its episode of seconds and its size in CPUs."""
 DELAYS: tuple[str, Callable[[tuple[int, int], float], dict[str, Any]]] = (
     "run delay",
-    lambda stretch, size: {"run_delay": size, "stretch": stretch},
+    lambda episode, size: {"run_delay": size, "episode": episode},
 )
 OF_THE_WHOLE_RUN = {"CPU plan", "CPU set", "clock", "nodes", "other processes"}
 """Checks of the environment that do not count bad seconds: by what the run was told, one event, or averages."""
@@ -264,8 +264,8 @@ def test_of_200_runs_clean_ones_stay_and_disturbed_ones_are_caught(tmp_path: Pat
     for number in range(100):
         excluded += bool(with_evidence(number, power=bool(number % 2)))
         name, disturbance = KINDS[number % len(KINDS)]
-        stretch = (int(rng.integers(3, 24)), int(rng.integers(2, 5)))
-        caught += with_evidence(1000 + number, **disturbance(stretch, float(rng.uniform(0.25, 0.9)))) == {name}
+        episode = (int(rng.integers(3, 24)), int(rng.integers(2, 5)))
+        caught += with_evidence(1000 + number, **disturbance(episode, float(rng.uniform(0.25, 0.9)))) == {name}
     print(f"\nof 100 clean runs {excluded} were excluded, of 100 disturbed ones {caught} were caught")
     assert excluded <= 5
     assert caught >= 95

@@ -76,10 +76,10 @@ def test_a_process_that_loses_its_cpu_set_is_seen(tmp_path: Path) -> None:
     def tids(pid: int) -> list[int]:
         return [int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()]
 
-    def unpinned_s(party: str, rows_more: int = 3) -> list[float]:
+    def unpinned_s(role: str, rows_more: int = 3) -> list[float]:
         count = len(wait_for_rows(tmp_path / "machine.csv", 1))
         found = wait_for_rows(tmp_path / "machine.csv", count + rows_more)[count + 1 :]
-        return [float(row[f"{party}_unpinned_s"]) for row in found]
+        return [float(row[f"{role}_unpinned_s"]) for row in found]
 
     try:
         for process in watched:

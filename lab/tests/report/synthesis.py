@@ -52,7 +52,7 @@ class Shape:
     seed: int = 1
     steal: float = 0.0
     hog: dict[str, tuple[int, int, float]] = field(default_factory=dict)
-    """By party: first second in the measurement, number of seconds, share of a CPU. On the service's CPU it
+    """By role: first second in the measurement, number of seconds, share of a CPU. On the service's CPU it
     makes the latencies of its seconds longer."""
     others: dict[str, float] = field(default_factory=dict)
     """CPUs that other processes use on average, by name."""
@@ -72,7 +72,7 @@ class Shape:
     """The service syncs each PUT. Every ten seconds a flush writes 64 MB, which reach the disk a second later."""
     others_mb: float = 0.0
     """MB that other processes write in a second."""
-    stretch: tuple[int, int] = (0, 1_000_000)
+    episode: tuple[int, int] = (0, 1_000_000)
     """First second in the measurement, and number of seconds, of steal, throttling, delays and waits for a disk."""
     missing_seconds: int = 0
     clock_step_s: float = 0.0
@@ -292,25 +292,25 @@ def make_evidence(path: Path, shape: Shape, phases: list[Phase]) -> None:
             skipped += 1
             continue
         used = {"service": 0.62 * (1 + 0.06 * rng.standard_normal()), "loadgen": 0.21}
-        disturbed = loaded and shape.stretch[0] <= into < sum(shape.stretch)
+        disturbed = loaded and shape.episode[0] <= into < sum(shape.episode)
         stepped = shape.clock_step_s if loaded and into > 12 else 0.0
         row = {"time_s": end.timestamp() + stepped, "interval_s": 1.0 + 0.002 * rng.standard_normal()}
-        for cpu, party in enumerate(("service", "loadgen")):
-            own = used[party] if loaded else 0.01
-            first, seconds, share = shape.hog.get(party, (0, 0, 0.0))
+        for cpu, role in enumerate(("service", "loadgen")):
+            own = used[role] if loaded else 0.01
+            first, seconds, share = shape.hog.get(role, (0, 0, 0.0))
             foreign = 0.02 + 0.02 * abs(rng.standard_normal())
             if loaded and first <= into < first + seconds:
                 foreign = share
             row[f"cpu{cpu}_busy_s"] = own + foreign
             row[f"cpu{cpu}_steal_s"] = shape.steal if disturbed else 0.0
-            row[f"{party}_cpu_s"] = own
-            row[f"{party}_run_delay_s"] = 0.01 + (foreign / 2 if foreign > 0.1 else 0.0)
-            moved = party == "service" and loaded and shape.unpinned_from is not None and into >= shape.unpinned_from
-            row[f"{party}_unpinned_s"] = 1.0 if moved else 0.0
-            if party == "loadgen" and disturbed:
+            row[f"{role}_cpu_s"] = own
+            row[f"{role}_run_delay_s"] = 0.01 + (foreign / 2 if foreign > 0.1 else 0.0)
+            moved = role == "service" and loaded and shape.unpinned_from is not None and into >= shape.unpinned_from
+            row[f"{role}_unpinned_s"] = 1.0 if moved else 0.0
+            if role == "loadgen" and disturbed:
                 row["loadgen_run_delay_s"] += shape.run_delay
-            row[f"{party}_jit_s"] = shape.jit if party == "service" and loaded else 0.0
-            row[f"{party}_throttled_s"] = shape.throttled if party == "service" and disturbed else 0.0
+            row[f"{role}_jit_s"] = shape.jit if role == "service" and loaded else 0.0
+            row[f"{role}_throttled_s"] = shape.throttled if role == "service" and disturbed else 0.0
         row |= {"lab_cpu_s": 0.01, "memory_stall_s": shape.memory_stall if disturbed else 0.0, "sampler_cpu_s": 0.001}
         row |= _disk(shape, rng, second, loaded=loaded, disturbed=disturbed)
         rows.append(row)

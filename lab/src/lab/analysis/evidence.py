@@ -2,7 +2,7 @@
 
 And the CPU time of other processes during each load, from processes.jsonl beside it.
 
-A *party* is the service or the load generator. Figures of a party are those of its set of CPUs, in CPUs: 0.5 is half of
+A *role* is the service or the load generator. Figures of a role are those of its set of CPUs, in CPUs: 0.5 is half of
 one CPU. A second without evidence is NaN.
 """
 
@@ -22,7 +22,7 @@ from lab.analysis.timeline import RowsError, Timeline, read_rows
 from lab.manifest import CpuPlan
 from lab.manifest.base import Amount, Finite, Strict
 
-Party = Literal["service", "loadgen"]
+Role = Literal["service", "loadgen"]
 Values = NDArray[np.float64]
 
 AMPLIFICATION_MAX = 2.0
@@ -105,13 +105,13 @@ class Evidence:
         """Return the time that the hypervisor took from these CPUs, in CPUs."""
         return np.asarray(sum((self.per_s(f"cpu{cpu}_steal_s") for cpu in cpus), np.zeros(len(self.end_s))))
 
-    def foreign(self, party: Party, plan: CpuPlan) -> Values:
-        """Return the use of a party's CPUs by others than service, load generator and lab, in CPUs."""
+    def foreign(self, role: Role, plan: CpuPlan) -> Values:
+        """Return the use of a role's CPUs by others than service, load generator and lab, in CPUs."""
         sets = {"service": set(plan.service), "loadgen": set(plan.loadgen), "lab": set(plan.other)}
-        cpus = sets[party]
+        cpus = sets[role]
         used = np.asarray(sum((self.per_s(f"cpu{cpu}_busy_s") for cpu in cpus), np.zeros(len(self.end_s))))
         for owner, owned in sets.items():
-            if owner == party or owned & cpus:
+            if owner == role or owned & cpus:
                 used = used - self.per_s(f"{owner}_cpu_s")
         return np.maximum(used, 0.0)
 

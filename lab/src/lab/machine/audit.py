@@ -42,14 +42,14 @@ class MachineAudit:
                 process_group=0,  # in the same session, so that niceness counts between its processes
             )
 
-    def watch(self, party: str, pid: int | None) -> None:
+    def watch(self, role: str, pid: int | None) -> None:
         """Watch another process as `service`, `loadgen` or `beside` (sampler.py), or none. Thread-safe."""
         with self._lock, contextlib.suppress(OSError):
             if self._process is not None and self._process.stdin is not None:
-                self._process.stdin.write(f"{party} {pid if pid is not None else '-'}\n".encode())
+                self._process.stdin.write(f"{role} {pid if pid is not None else '-'}\n".encode())
                 self._process.stdin.flush()
 
-    def watch_soon(self, party: str, find_pid: Callable[[], int | None], wanted: Callable[[], bool]) -> None:
+    def watch_soon(self, role: str, find_pid: Callable[[], int | None], wanted: Callable[[], bool]) -> None:
         """Watch a process as soon as its pid is known, for as long as it is `wanted`; returns at once."""
 
         def look() -> None:
@@ -57,7 +57,7 @@ class MachineAudit:
             deadline = time.monotonic() + PID_LIMIT_S
             while wanted() and time.monotonic() < deadline:
                 if (pid := find_pid()) is not None:
-                    self.watch(party, pid)
+                    self.watch(role, pid)
                     return
                 time.sleep(PID_POLL_S)
 

@@ -49,7 +49,7 @@ PAUSE_S = 0.0003
 READS_BEFORE_PAUSE = 8
 TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-PARTIES = ("service", "loadgen")
+ROLES = ("service", "loadgen")
 PROCESS_COLUMNS = ("cpu_s", "run_delay_s", "throttled_s", "unpinned_s", "jit_s", "disk_bytes")
 VMSTAT = {
     "disk_bytes": (re.compile(r"^pgpg(?:in|out) (\d+)$", re.MULTILINE), 1024),
@@ -229,7 +229,7 @@ class Sampler:
     def __init__(self, cpus: list[int], lab_pid: int, pinned: dict[str, frozenset[int]] | None = None) -> None:
         self.columns = ["time_s", "interval_s"]
         self.columns += [f"cpu{cpu}_{what}_s" for cpu in cpus for what in ("busy", "steal")]
-        self.columns += [f"{party}_{what}" for party in PARTIES for what in PROCESS_COLUMNS]
+        self.columns += [f"{role}_{what}" for role in ROLES for what in PROCESS_COLUMNS]
         self.columns += ["lab_cpu_s", "lab_disk_bytes", *VMSTAT]
         self.columns += [*(f"{resource}_stall_s" for resource in RESOURCES), "sampler_cpu_s"]
         self._cpus = cpus
@@ -244,21 +244,21 @@ class Sampler:
         self._read_at_s: dict[str, float] = {}
         self._read_before_at_s: dict[str, float] = {}
 
-    def watch(self, party: str, pid: int | None) -> dict[str, object] | None:
+    def watch(self, role: str, pid: int | None) -> dict[str, object] | None:
         """Watch another process from now on, or none; return the line of processes.jsonl if a load is over."""
-        if party == "beside":
+        if role == "beside":
             self._beside = pid
             return None
-        old = self._watches.pop(party, None)
+        old = self._watches.pop(role, None)
         if old is not None:
             self._files.forget_below(f"/proc/{old.pid}/")
-        for name in [name for name in self._before if name.startswith(f"{party}_")]:
+        for name in [name for name in self._before if name.startswith(f"{role}_")]:
             del self._before[name]
             self._read_at_s.pop(name, None)
         if pid is not None:
-            self._watches[party] = Watch(pid, self._files, self._pinned.get(party, frozenset()))
-            self._remember(party)
-        if party == "service":
+            self._watches[role] = Watch(pid, self._files, self._pinned.get(role, frozenset()))
+            self._remember(role)
+        if role == "service":
             self._look_for_helpers()
         elif pid is not None:
             self._others_before = time.monotonic(), {process.identity: process.cpu_s for process in processes()}
@@ -313,10 +313,10 @@ class Sampler:
             return 1.0
         return (now["interval_s"] - before["interval_s"]) / (self._read_at_s[name] - self._read_before_at_s[name])
 
-    def _remember(self, party: str) -> None:
-        for name, value in self._watches[party].totals().items():
+    def _remember(self, role: str) -> None:
+        for name, value in self._watches[role].totals().items():
             if value is not None:
-                self._before[f"{party}_{name}"] = value
+                self._before[f"{role}_{name}"] = value
 
     def _totals(self) -> dict[str, float]:
         totals: dict[str, float | None] = {}
@@ -328,9 +328,9 @@ class Sampler:
                 totals[f"cpu{cpu}_busy_s"] = at - idle_s[cpu] - steal_s[cpu]
                 totals[f"cpu{cpu}_steal_s"] = steal_s[cpu]
                 self._read_at_s[f"cpu{cpu}_busy_s"] = self._read_at_s[f"cpu{cpu}_steal_s"] = at
-        for party, watch in self._watches.items():
-            totals.update({f"{party}_{name}": value for name, value in watch.totals().items()})
-            self._read_at_s[f"{party}_cpu_s"] = watch.cpu_read_at_s
+        for role, watch in self._watches.items():
+            totals.update({f"{role}_{name}": value for name, value in watch.totals().items()})
+            self._read_at_s[f"{role}_cpu_s"] = watch.cpu_read_at_s
         used = [helper.cpu_s() for helper in self._helpers]
         totals["lab_cpu_s"] = sum(cpu_s for cpu_s in used if cpu_s is not None)
         self._read_at_s["lab_cpu_s"] = time.monotonic()
@@ -461,8 +461,8 @@ def main(file: str, service: str, loadgen: str, other: str) -> None:
                     return
                 *lines, pending = (pending + read).split(b"\n")
                 for line in lines:
-                    party, pid = line.decode("ascii").split()
-                    load = sampler.watch(party, int(pid) if pid.isdecimal() else None)
+                    role, pid = line.decode("ascii").split()
+                    load = sampler.watch(role, int(pid) if pid.isdecimal() else None)
                     if load is not None:
                         loads.write(json.dumps(load) + "\n")
 

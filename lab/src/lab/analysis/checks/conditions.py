@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lab.analysis.evidence import Evidence, LoadUse, Party, read_evidence, read_uses, shares
+from lab.analysis.episode import Track
+from lab.analysis.evidence import Evidence, LoadUse, Role, read_evidence, read_uses, shares
 from lab.analysis.histogram import Sample
 from lab.analysis.load import Load, LoadError, Second, read_load_json
 from lab.analysis.outputs import measured_sources, read_outputs
-from lab.analysis.stretch import Track
 from lab.analysis.timeline import RowsError, Timeline, read_timeline
 from lab.manifest import Manifest
 
@@ -21,7 +21,7 @@ START_S = 3.0
 """The first seconds of a measurement: by then the code is compiled, and under a reading load the store at rest."""
 KINDS = (("flush", "flushes"), ("compaction", "compactions"))
 """Words in the names of the metrics: one, and several."""
-PARTIES: tuple[Party, ...] = ("service", "loadgen")
+ROLES: tuple[Role, ...] = ("service", "loadgen")
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Window:
 class Conditions:
     """The evidence about the measured seconds. `tracks` has each quantity by name; a missing one was not observed.
 
-    `foreign <party>`, `steal <party>`, `run delay <party>` and `throttled <party>` are in CPUs; `unpinned <party>` is
+    `foreign <role>`, `steal <role>`, `run delay <role>` and `throttled <role>` are in CPUs; `unpinned <role>` is
     over 0 if its CPU set was not the plan's; `memory`, `memory
     stall` (the part of it that PSI sees), `foreign disk` and `uncached reads` are shares of time. There is a `foreign
     disk` only if responses wait for the disk, and there are `uncached reads` only if the load writes nothing.
@@ -216,13 +216,13 @@ def _tracks(evidence: Evidence, windows: list[Window], manifest: Manifest) -> di
             values["foreign disk"] = rows.foreign_disk()
         if not writes(manifest):
             values["uncached reads"] = rows.uncached_reads()
-        for party in PARTIES:
+        for role in ROLES:
             if plan is not None:
-                values[f"foreign {party}"] = rows.foreign(party, plan)
-                values[f"steal {party}"] = rows.steal(getattr(plan, party))
-            values[f"run delay {party}"] = rows.per_s(f"{party}_run_delay_s")
-            values[f"unpinned {party}"] = rows.per_s(f"{party}_unpinned_s")
-            values[f"throttled {party}"] = rows.per_s(f"{party}_throttled_s")
+                values[f"foreign {role}"] = rows.foreign(role, plan)
+                values[f"steal {role}"] = rows.steal(getattr(plan, role))
+            values[f"run delay {role}"] = rows.per_s(f"{role}_run_delay_s")
+            values[f"unpinned {role}"] = rows.per_s(f"{role}_unpinned_s")
+            values[f"throttled {role}"] = rows.per_s(f"{role}_throttled_s")
         values["jit"] = rows.per_s("service_jit_s")
         for name, of_rows in values.items():
             at_s = rows.end_s - rows.interval_s - window.start_s

@@ -59,7 +59,7 @@ def other_processes(known: CheckInput) -> Check:
 
     A request that becomes due while another process has the service's CPU waits for it. If others have it for 1% of
     the time, 1% of the requests wait, and p99 may be the length of their time slices. Whether they ran on that CPU,
-    and for how long at once, is not known; so the check informs, and a stretch of load is left to the check of other
+    and for how long at once, is not known; so the check informs, and an episode of load is left to the check of other
     load.
     """
     name, others = "other processes", known.conditions.others

@@ -1,6 +1,6 @@
 """Checks of the machine by the second, on the CPUs that service and load generator are pinned to.
 
-A second is *bad* if a quantity is over its limit. Successive bad seconds are a stretch; the longest one is named, with
+A second is *bad* if a quantity is over its limit. Successive bad seconds are an episode; the longest one is named, with
 its effect on the latencies of its seconds. Latencies never decide the outcome: a comparison excludes runs for their
 environment alone, because excluding them for their latencies would bias it.
 """
@@ -14,8 +14,8 @@ from dataclasses import replace
 import numpy as np
 
 from lab.analysis.checks.check_input import CheckInput
-from lab.analysis.checks.conditions import PARTIES, Window, waits_for_disk, writes
-from lab.analysis.stretch import COVERAGE_MIN, BadSeconds, Stretch, Track, find, stretches
+from lab.analysis.checks.conditions import ROLES, Window, waits_for_disk, writes
+from lab.analysis.episode import COVERAGE_MIN, BadSeconds, Episode, Track, episodes, find
 from lab.manifest import Check, CheckOutcome
 from lab.units import format_duration
 
@@ -28,9 +28,9 @@ UNCACHED_READS_MAX = 0.10
 THROTTLED_MAX = 0.01
 """Limits of one second, in CPUs or as a share of time."""
 DISTURBANCES = {
-    **{f"foreign {party}": FOREIGN_CPUS_MAX for party in PARTIES},
-    **{f"steal {party}": STEAL_CPUS_MAX for party in PARTIES},
-    **{f"throttled {party}": THROTTLED_MAX for party in PARTIES},
+    **{f"foreign {role}": FOREIGN_CPUS_MAX for role in ROLES},
+    **{f"steal {role}": STEAL_CPUS_MAX for role in ROLES},
+    **{f"throttled {role}": THROTTLED_MAX for role in ROLES},
     "memory": MEMORY_STALL_MAX,
     "foreign disk": FOREIGN_DISK_MAX,
     "uncached reads": UNCACHED_READS_MAX,
@@ -38,7 +38,7 @@ DISTURBANCES = {
 """The limits of the quantities that disturb a run from outside, by their names in `Conditions.tracks`."""
 
 LOST_S_WARN = 0.30
-"""CPU seconds, or seconds, that the longest stretch may lose before the run is suspect."""
+"""CPU seconds, or seconds, that the longest episode may lose before the run is suspect."""
 BAD_SHARE_WARN = 0.10
 BAD_SHARE_FAIL = 0.50
 """The share of seconds that may be bad before the run is suspect, and before it is invalid."""
@@ -62,14 +62,14 @@ def cpu_set(known: CheckInput) -> Check:
     From then on the run measures another machine than the one that it states, so one second makes it invalid.
     """
     name, tracks = "CPU set", known.conditions.tracks
-    for party in PARTIES:
-        changed = [stretch for track in tracks.get(f"unpinned {party}", []) for stretch in stretches(track, 0.0)]
+    for role in ROLES:
+        changed = [episode for track in tracks.get(f"unpinned {role}", []) for episode in episodes(track, 0.0)]
         if changed:
             detail = (
-                f"{NAMES[party]} did not have the CPUs of the plan {_when(changed[0], known)}: its CPU set was changed"
+                f"{NAMES[role]} did not have the CPUs of the plan {_when(changed[0], known)}: its CPU set was changed"
             )
             return Check(name=name, outcome="fail", detail=detail, environment=True)
-    coverage = min(find(tracks.get(f"unpinned {party}", []), 0.0).coverage for party in PARTIES)
+    coverage = min(find(tracks.get(f"unpinned {role}", []), 0.0).coverage for role in ROLES)
     if coverage < COVERAGE_MIN:
         detail = (
             f"CPU set: evidence covers {coverage:.0%} of the measured seconds" if coverage else "it was not observed"
@@ -149,14 +149,14 @@ def foreign_disk(known: CheckInput) -> Check:
     return _judged(known, name, tracks, FOREIGN_DISK_MAX, detail)
 
 
-def disturbed_stretches(known: CheckInput, repetition: int) -> list[Stretch]:
-    """Return the stretches of a repetition in which the machine disturbed it, however short."""
+def disturbed_episodes(known: CheckInput, repetition: int) -> list[Episode]:
+    """Return the episodes of a repetition in which the machine disturbed it, however short."""
     return [
-        stretch
+        episode
         for name, limit in DISTURBANCES.items()
         for track in known.conditions.tracks.get(name, [])
         if track.repetition == repetition
-        for stretch in stretches(track, limit)
+        for episode in episodes(track, limit)
     ]
 
 
@@ -164,9 +164,7 @@ def _check(
     known: CheckInput, name: str, quantity: str, limit: float, detail: str, *, any_counts: bool = False
 ) -> Check:
     """Judge a quantity of both sides; with `any_counts`, one bad second is enough for a suspect run."""
-    tracks: dict[str, list[Track]] = {
-        party: known.conditions.tracks.get(f"{quantity} {party}", []) for party in PARTIES
-    }
+    tracks: dict[str, list[Track]] = {role: known.conditions.tracks.get(f"{quantity} {role}", []) for role in ROLES}
     return _judged(known, name, tracks, limit, detail, any_counts=any_counts)
 
 
@@ -179,22 +177,22 @@ def _judged(
     *,
     any_counts: bool = False,
 ) -> Check:
-    founds = {party: find(of_party, limit) for party, of_party in tracks.items()}
+    founds = {role: find(of_role, limit) for role, of_role in tracks.items()}
     coverage = min(found.coverage for found in founds.values())
     seen = f"evidence covers {coverage:.0%} of the measured seconds" if coverage else "it was not observed"
-    bad = {party: found for party, found in founds.items() if found.longest is not None}
+    bad = {role: found for role, found in founds.items() if found.longest is not None}
     if not bad:
         if coverage < COVERAGE_MIN:
             return Check(name=name, outcome="unknown", detail=f"{name}: {seen}", environment=True)
         return Check(name=name, outcome="pass", detail=f"{name}: no second over {limit:.0%}", environment=True)
-    party, found = max(bad.items(), key=lambda item: (_gravity(item[1]), item[1].bad_s))
-    stretch = found.longest
-    if stretch is None:
-        raise AssertionError("a bad second lies in a stretch")
+    role, found = max(bad.items(), key=lambda item: (_gravity(item[1]), item[1].bad_s))
+    episode = found.longest
+    if episode is None:
+        raise AssertionError("a bad second lies in an episode")
     gravity = max(_gravity(found), int(any_counts))
-    what = detail.format(worst=stretch.worst, of=NAMES.get(party, ""))
-    text = f"{what} {_when(stretch, known)}; {found.share:.0%} of the seconds were over {limit:.0%}"
-    text += _harm(stretch, known)
+    what = detail.format(worst=episode.worst, of=NAMES.get(role, ""))
+    text = f"{what} {_when(episode, known)}; {found.share:.0%} of the seconds were over {limit:.0%}"
+    text += _harm(episode, known)
     outcome: CheckOutcome = ("note", "warn", "fail")[gravity]
     if outcome == "note" and coverage < COVERAGE_MIN:
         outcome, text = "unknown", f"{text}; {seen}"
@@ -207,29 +205,29 @@ def _gravity(found: BadSeconds) -> int:
     return 1 if found.longest.total >= LOST_S_WARN or found.share >= BAD_SHARE_WARN else 0
 
 
-def _when(stretch: Stretch, known: CheckInput) -> str:
-    first, last = math.floor(stretch.start_s), max(math.floor(stretch.start_s), math.ceil(stretch.end_s) - 1)
-    of = f" of repetition {stretch.repetition}" if len(known.summary.repetitions) > 1 else ""
+def _when(episode: Episode, known: CheckInput) -> str:
+    first, last = math.floor(episode.start_s), max(math.floor(episode.start_s), math.ceil(episode.end_s) - 1)
+    of = f" of repetition {episode.repetition}" if len(known.summary.repetitions) > 1 else ""
     return f"in second {first}{of}" if first == last else f"in seconds {first} to {last}{of}"
 
 
-def _harm(stretch: Stretch, known: CheckInput) -> str:
-    """State the effect of the stretch on the latencies of its seconds, beside the other seconds of the repetition."""
-    window = next((w for w in known.conditions.windows if w.repetition == stretch.repetition), None)
+def _harm(episode: Episode, known: CheckInput) -> str:
+    """State the effect of the episode on the latencies of its seconds, beside the other seconds of the repetition."""
+    window = next((w for w in known.conditions.windows if w.repetition == episode.repetition), None)
     if window is None:
         return ""
-    within, others = _p99s_ms(window, stretch)
+    within, others = _p99s_ms(window, episode)
     if not within or not others:
         return ""
     worst, usual = max(within), float(np.median(others))
     return f"; p99 latency was up to {format_duration(worst / 1e3)} then, {format_duration(usual / 1e3)} otherwise"
 
 
-def _p99s_ms(window: Window, stretch: Stretch) -> tuple[list[float], list[float]]:
+def _p99s_ms(window: Window, episode: Episode) -> tuple[list[float], list[float]]:
     within: list[float] = []
     others: list[float] = []
     for second in window.seconds:
         if second.p99_us is not None:
-            overlaps = second.t_s < stretch.end_s and second.t_s + 1 > stretch.start_s
+            overlaps = second.t_s < episode.end_s and second.t_s + 1 > episode.start_s
             (within if overlaps else others).append(second.p99_us / 1e3)
     return within, others

@@ -7,7 +7,7 @@ import numpy as np
 from lab.analysis.checks.check_input import CheckInput
 from lab.analysis.checks.conditions import START_S, Window
 from lab.analysis.checks.load import is_saturated
-from lab.analysis.checks.seconds import disturbed_stretches
+from lab.analysis.checks.seconds import disturbed_episodes
 from lab.analysis.load import Second
 from lab.analysis.steadiness import SECONDS_MIN, Change, changes, halves
 from lab.manifest import Check
@@ -55,8 +55,8 @@ def _jit_share(known: CheckInput, *, since: float) -> float | None:
     for track in known.conditions.tracks.get("jit", []):
         middle_s = track.at_s + track.length_s / 2
         kept = (track.at_s >= track.duration_s * since) & np.isfinite(track.values)
-        for stretch in disturbed_stretches(known, track.repetition):
-            kept &= (middle_s < stretch.start_s) | (middle_s > stretch.end_s)
+        for episode in disturbed_episodes(known, track.repetition):
+            kept &= (middle_s < episode.start_s) | (middle_s > episode.end_s)
         late = track.values[kept]
         if len(late):
             shares.append(float(late.mean()))
@@ -95,7 +95,7 @@ def _undisturbed_seconds(known: CheckInput, window: Window) -> list[Second]:
 
     Three slow seconds behind another process are no change of the service.
     """
-    spans = [(stretch.start_s, stretch.end_s) for stretch in disturbed_stretches(known, window.repetition)]
+    spans = [(episode.start_s, episode.end_s) for episode in disturbed_episodes(known, window.repetition)]
     for repetition in known.summary.repetitions:
         if repetition.source == f"measure/{window.repetition}":
             stops = [(stop.at_s, stop.length_us / 1e6) for stop in repetition.generator_stops]

@@ -1,4 +1,4 @@
-"""The bad seconds of a run: their number, and the longest stretch of them."""
+"""The bad seconds of a run: their number, and the longest episode of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COVERAGE_MIN = 0.90
 
 
 @dataclass(frozen=True)
-class Stretch:
+class Episode:
     """Successive bad seconds.
 
     `repetition` counts from 1, `start_s` from the start of its measurement; `worst` is the largest value, `total` the
@@ -29,7 +29,7 @@ class Stretch:
 
     @property
     def end_s(self) -> float:
-        """Seconds from the start of the measurement to the end of the stretch."""
+        """Seconds from the start of the measurement to the end of the episode."""
         return self.start_s + self.length_s
 
 
@@ -55,7 +55,7 @@ class BadSeconds:
     coverage: float
     bad_s: float
     measured_s: float
-    longest: Stretch | None
+    longest: Episode | None
 
     @property
     def share(self) -> float:
@@ -71,18 +71,18 @@ def find(tracks: Sequence[Track], limit: float) -> BadSeconds:
     """
     wanted = sum(max(track.duration_s - 2.0, 1.0) for track in tracks)
     known = sum(track.covered_s() for track in tracks)
-    bad = [stretch for track in tracks for stretch in stretches(track, limit)]
+    bad = [episode for track in tracks for episode in episodes(track, limit)]
     return BadSeconds(
         coverage=min(1.0, known / wanted) if wanted else 0.0,
-        bad_s=sum(stretch.length_s for stretch in bad),
+        bad_s=sum(episode.length_s for episode in bad),
         measured_s=known,
-        longest=max(bad, key=lambda stretch: (stretch.length_s, stretch.total), default=None),
+        longest=max(bad, key=lambda episode: (episode.length_s, episode.total), default=None),
     )
 
 
-def stretches(track: Track, limit: float) -> list[Stretch]:
-    """Return the stretches of seconds whose value is over `limit`, in the order of time."""
-    found: list[Stretch] = []
+def episodes(track: Track, limit: float) -> list[Episode]:
+    """Return the episodes of seconds whose value is over `limit`, in the order of time."""
+    found: list[Episode] = []
     open_since: int | None = None
     bad = np.nan_to_num(track.values, nan=-math.inf) > limit
     for index in range(len(bad) + 1):
@@ -92,7 +92,7 @@ def stretches(track: Track, limit: float) -> list[Stretch]:
         elif not inside and open_since is not None:
             part = slice(open_since, index)
             found.append(
-                Stretch(
+                Episode(
                     repetition=track.repetition,
                     start_s=float(track.at_s[open_since]),
                     length_s=float(track.length_s[part].sum()),
