@@ -10,10 +10,19 @@ import pytest
 from lab.words import as_typed
 from support.checkout import FakeCheckout
 
-MAKEFILE = Path(__file__).parents[3] / "Makefile"
-TARGETS = re.findall(
-    r"^([a-z-]+):.*\n\t@\$\(call lab,([a-z-]+),?([A-Z ]*),?([A-Z ]*)\)", MAKEFILE.read_text(), re.MULTILINE
-)
+MAKEFILE = (Path(__file__).parents[3] / "Makefile").read_text()
+
+
+def words_of(kind: str) -> dict[str, str]:
+    """The words that each target `needs`, or `takes`."""
+    return dict(re.findall(rf"^([a-z-]+): {kind} = ([A-Z ]+?) *(?:##|$)", MAKEFILE, re.MULTILINE))
+
+
+NAMES = re.findall(r"^LAB_COMMANDS = ((?:.*\\\n)*.*)", MAKEFILE, re.MULTILINE)[0].replace("\\", "").split()
+TARGETS = [
+    (name, "run" if name == "experiment" else name, words_of("needs").get(name, ""), words_of("takes").get(name, ""))
+    for name in NAMES
+]
 
 
 @pytest.mark.parametrize(
@@ -44,6 +53,8 @@ def test_a_target_of_make_is_the_command_that_it_calls(
 
 def test_there_are_targets() -> None:
     assert len(TARGETS) > 20
+    assert words_of("needs")["search"] == "NAME SLO"
+    assert words_of("takes") == {"check": "NAME", "regress": "NAME"}
 
 
 @pytest.mark.parametrize(
