@@ -23,10 +23,8 @@ SERVICE_JAR = service/server/target/service/lsmlab-server.jar
 LOADGEN_BUILT = loadgen/target/release/loadgen
 PROFILE = profiler/target/release/profile
 PROFILE_LIB = profiler/target/lib/.complete
-
 # Ten HTTP servers, which no experiment of ours needs.
 SERVERS_POM = examples/servers/pom.xml
-
 SERVICE_SOURCES := $(shell find service -path '*/target' -prune -o -path '*/src/test' -prune -o \( -name '*.java' -o -name pom.xml -o -path '*/resources/*' \) -type f -print 2>/dev/null)
 LOADGEN_SOURCES := $(shell find loadgen -path loadgen/target -prune -o \( -name '*.rs' -o -name 'Cargo.*' -o -name '*.lua' \) -type f -print 2>/dev/null)
 PROFILER_SOURCES := $(shell find profiler -path profiler/target -prune -o \( -name '*.rs' -o -name 'Cargo.*' -o -name '*.toml' -o -name '*.ttf' \) -type f -print 2>/dev/null)
