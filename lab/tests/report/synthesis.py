@@ -19,8 +19,8 @@ from hdrh.histogram import HdrHistogram
 
 from analysis.wrk2_text import Report, print_report
 from lab.analysis import judge, summarise
-from lab.manifest import Experiment, Manifest, Outcome, Phase
-from lab.report.data import list_artifacts
+from lab.manifest import Artifact, Experiment, Manifest, Outcome, Phase
+from lab.report.data import OWN_FILES
 from report.synthesis_manifest import environment, resolved
 from report.synthesis_profile import make_profile, make_tail
 from report.synthesis_service import make_service_log, stages
@@ -149,7 +149,7 @@ def make_run(directory: Path, shape: Shape | None = None) -> Path:
     if shape.judged:
         manifest.summary = summarise(directory, rate_offered_per_s=shape.rate)
         manifest.validity = judge(directory, manifest)
-        manifest.artifacts = list_artifacts(directory)
+        manifest.artifacts = Artifact.all_below(directory, without=OWN_FILES)
     manifest.write(directory / "run.json")
     return directory
 

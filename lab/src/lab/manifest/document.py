@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -34,6 +36,18 @@ class Artifact(Strict):
     path: str
     bytes: Count
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+    @classmethod
+    def all_below(cls, directory: Path, *, without: Sequence[str]) -> list[Self]:
+        """Return every file below a directory, by path, except hidden ones and those named `without`."""
+        found = []
+        for path in sorted(directory.rglob("*")):
+            name = path.relative_to(directory).as_posix()
+            if path.is_file() and name not in without and not path.name.startswith("."):
+                with path.open("rb") as file:
+                    digest = hashlib.file_digest(file, "sha256").hexdigest()
+                found.append(cls(path=name, bytes=path.stat().st_size, sha256=digest))
+        return found
 
     @model_validator(mode="after")
     def _stays_inside(self) -> Self:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
@@ -163,21 +162,10 @@ def collect(run_dir: Path) -> ReportData:
         tail=read_object(run_dir / "profile" / "tail.json"),
         engine_events=read_engine_events(run_dir / "service.log"),
         reference=_reference(manifest),
-        artifacts=[a for a in manifest.artifacts if a.path not in OWN_FILES] or list_artifacts(run_dir),
+        artifacts=[a for a in manifest.artifacts if a.path not in OWN_FILES]
+        or Artifact.all_below(run_dir, without=OWN_FILES),
         gaps=gaps,
     )
-
-
-def list_artifacts(run_dir: Path) -> list[Artifact]:
-    """Return size and hash of every file of the run directory except the manifest and the reports, by path."""
-    found = []
-    for path in sorted(run_dir.rglob("*")):
-        name = path.relative_to(run_dir).as_posix()
-        if path.is_file() and name not in OWN_FILES and not path.name.startswith("."):
-            with path.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
-            found.append(Artifact(path=name, bytes=path.stat().st_size, sha256=digest))
-    return found
 
 
 def _outputs(run_dir: Path, source: str, gaps: list[str]) -> Outputs | None:

@@ -14,6 +14,11 @@ EVENT_NAMES = {
 }
 
 
+def slug(name: str) -> str:
+    """Return a name as the name of an element of a page."""
+    return "".join(letter if letter.isalnum() else "-" for letter in name.lower())
+
+
 @dataclass(frozen=True)
 class Cell:
     """One cell: its text, and optionally a CSS class, a link, and a bar (0…1)."""

@@ -22,6 +22,7 @@ from lab.report.chart import Chart, Key
 from lab.report.data import ReportData, Series
 from lab.report.scales import Linear, linear_to, log_around
 from lab.report.svg import Plot, Size, Stop
+from lab.report.tables import slug
 
 LATENCY = (Size("wide", 1040, 260, top=22), Size("narrow", 360, 240, left=48, right=10, top=22))
 RATE = (Size("wide", 1040, 180, top=22), Size("narrow", 360, 180, left=48, right=10, top=22))
@@ -239,7 +240,7 @@ def _panel(
         for t, v in zip(at, shown, strict=True)
         if v is not None and 0 <= t <= axis.end_s - axis.start_s
     ]
-    name = "activity-" + "".join(c if c.isalnum() else "-" for c in wanted.title.lower())
+    name = f"activity-{slug(wanted.title)}"
     return Panel(
         wanted.title, wanted.unit, Chart(name, f"{wanted.title} over time", [draw(s) for s in SMALL], [], stops)
     )

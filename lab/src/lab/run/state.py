@@ -13,12 +13,12 @@ from lab.experiment import Experiment
 from lab.experiment.script import read_script
 from lab.machine import environment
 from lab.machine.audit import MachineAudit
+from lab.manifest import Artifact, Environment, Manifest, Phase
 from lab.manifest import CpuPlan as ManifestCpuPlan
-from lab.manifest import Environment, Manifest, Phase
 from lab.manifest import Experiment as ManifestExperiment
 from lab.paths import Checkout
 from lab.process.locks import WorkDirectory
-from lab.run.directory import MANIFEST, list_artifacts, make_run_directory
+from lab.run.directory import MANIFEST, make_run_directory
 from lab.runtime.base import Ports, Runtime, Service
 from lab.timeline import Timeline, Watched
 
@@ -73,7 +73,7 @@ class RunArtifacts:
     def finish(self, phases: list[Phase], *, complete: bool) -> None:
         """List all files and write run.json for the last time."""
         self.manifest.complete = complete
-        self.manifest.artifacts = list_artifacts(self.directory)
+        self.manifest.artifacts = Artifact.all_below(self.directory, without=[MANIFEST])
         self.write(phases)
 
 

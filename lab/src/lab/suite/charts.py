@@ -13,6 +13,7 @@ from lab.report.chart import Chart, Key
 from lab.report.percentile_chart import samples_chart
 from lab.report.scales import Log
 from lab.report.svg import Plot, Size, Stop
+from lab.report.tables import slug
 from lab.suite.figures import CaseFigures
 from lab.suite.findings import TITLES, Ratio
 
@@ -32,7 +33,7 @@ def latency_chart(name: str, cases: Sequence[CaseFigures]) -> Chart | None:
     if chart is None:
         return None
     label = f"Latency by percentile, {name}, both axes logarithmic. The table below has the figures."
-    return replace(chart, name=f"latency-{_word(name)}", label=label)
+    return replace(chart, name=f"latency-{slug(name)}", label=label)
 
 
 def ratio_chart(name: str, ratios: Sequence[Ratio]) -> Chart | None:
@@ -44,7 +45,7 @@ def ratio_chart(name: str, ratios: Sequence[Ratio]) -> Chart | None:
     height = _ROW * len(ratios) + 50
     sizes = (Size("wide", 1040, height, left=300), Size("narrow", 360, height + _ROW, left=138, right=14))
     return Chart(
-        name=f"ratios-{_word(name)}",
+        name=f"ratios-{slug(name)}",
         label=f"Ratios to the baseline, {name}: each with its 95% interval",
         drawings=[_draw(Plot(size, x, Log(0.5, 1.0)), x, ratios) for size in sizes],
         legend=[Key("line interval", "ratio to the baseline with its 95% interval")],
@@ -63,7 +64,7 @@ def sweep_charts(cases: Sequence[CaseFigures]) -> list[Chart]:
         chart = rate_chart([_point(case) for case in points], Marks()) if len(points) > 1 else None
         if chart is not None:
             label = f"{name}: latency against the offered rate, both axes logarithmic. The table below has the figures."
-            charts.append(replace(chart, name=f"rates-{_word(name)}", label=label))
+            charts.append(replace(chart, name=f"rates-{slug(name)}", label=label))
     return charts
 
 
@@ -127,7 +128,3 @@ def _stop(x: Log, ratio: Ratio) -> Stop:
 def group_cases(cases: Mapping[str, CaseFigures], baseline: str, others: Sequence[str]) -> list[CaseFigures]:
     """Return the cases of a group, the baseline first."""
     return [cases[name] for name in (baseline, *others)]
-
-
-def _word(name: str) -> str:
-    return "".join(letter if letter.isalnum() else "-" for letter in name.lower())

@@ -8,7 +8,7 @@ from lab.analysis.percentiles import label
 from lab.cpu_plan import cpu_list
 from lab.manifest import Manifest
 from lab.report import numbers
-from lab.report.tables import EVENT_NAMES, Cell, Table
+from lab.report.tables import EVENT_NAMES, Cell, Table, slug
 from lab.series import Answer
 from lab.suite.figures import CaseFigures, Start
 
@@ -44,7 +44,7 @@ def figure_table(name: str, cases: Sequence[CaseFigures]) -> Table:
                 Cell(numbers.UNKNOWN, css),
             ])  # fmt: skip
     return Table(
-        f"figures-{_word(name)}",
+        f"figures-{slug(name)}",
         f"{name}: figures",
         tuple(columns),
         rows,
@@ -76,7 +76,7 @@ def category_table(name: str, event: str, cases: Sequence[CaseFigures]) -> Table
     counts = ", ".join(f"{case.case} {profile.samples.get(event, 0):,}" for case, profile in shown)
     what = {"cpu": "samples", "alloc": "bytes", "lock": "waiting time"}.get(event, "samples")
     return Table(
-        f"categories-{_word(name)}-{event}",
+        f"categories-{slug(name)}-{event}",
         f"{name}: {EVENT_NAMES.get(event, event)}, share of {what}",
         ("Category", *(str(case.case) for case, _ in shown)),
         rows,
@@ -161,7 +161,3 @@ def _virtual(hypervisor: str) -> str:
 def _latency(case: CaseFigures, percentile: str) -> Cell:
     known = bool(case.starts) and percentile in case.latency.percentiles
     return Cell(numbers.percentile(case.latency, percentile) if known else numbers.UNKNOWN, "" if known else "none")
-
-
-def _word(name: str) -> str:
-    return "".join(letter if letter.isalnum() else "-" for letter in name.lower())
