@@ -1,4 +1,4 @@
-"""Calibration: what this machine can do and what it can show, measured with the lab's own means.
+"""Calibration: the limits of this machine, and the smallest difference that it can show.
 
 - the ceiling: the rate that the load generator reaches with a service whose engine does nothing;
 - the floor: its latency at a low rate, which is the part of any latency that network, HTTP and load generator take;

@@ -70,7 +70,7 @@ def _draw(plot: Plot, x: Linear, y: Log, mean: _Mean, within: float) -> str:
 
 
 def _ticks(y: Log) -> list[float]:
-    """Return ratios at even percentages around 1; powers of two if the range is more than double."""
+    """Return ratios at round percentages around 1, or powers of two if the range is over 2.2."""
     if y.high > 2.2:
         power = math.ceil(math.log2(y.high))
         every = max(1, math.ceil(power / 4))

@@ -59,7 +59,7 @@ class EventChanges:
 
 @dataclass(frozen=True)
 class _Content:
-    """The content of both forms."""
+    """What the HTML and the Markdown page both show."""
 
     record: ComparisonRecord
     verdict: str

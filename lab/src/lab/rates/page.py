@@ -30,7 +30,7 @@ REMARK_SHORT = 20
 
 @dataclass(frozen=True)
 class Content:
-    """The content of both forms. `tone` colours the box of the sentence like a verdict's."""
+    """What the HTML and the Markdown page both show. `tone` colours the box of the sentence like a verdict's."""
 
     title: str
     kind: str

@@ -65,7 +65,7 @@ class Log:
         return _clamped(math.log(value / self.low) / math.log(self.high / self.low))
 
     def ticks(self) -> list[float]:
-        """Return the powers of ten, with 3 times or 2 and 5 times each of them if there are few."""
+        """Return the powers of ten. If there are few, add three times each, or twice and five times each."""
         decades = math.log10(self.high / self.low)
         steps = (1,) if decades > 3.5 else (1, 3) if decades > 2.2 else (1, 2, 5)
         powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)

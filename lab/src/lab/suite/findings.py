@@ -21,7 +21,7 @@ CONFIDENCE = 0.95
 RATE_WITHIN = 0.01
 """Offered rates that differ by a larger share than this are different loads."""
 SAMPLES_MIN = 400
-"""A share of fewer samples than this is uncertain by more than five points."""
+"""Below this number of samples, a share is uncertain by more than five percentage points."""
 WEIGHED = {"alloc": "the bytes in ", "lock": "the waiting time in "}
 """By event: the whole that its shares refer to, if it is not the number of samples."""
 TITLES = {

@@ -49,7 +49,7 @@ class GroupSection:
 
 @dataclass(frozen=True)
 class Content:
-    """The content of both forms."""
+    """What the HTML and the Markdown page both show."""
 
     name: str
     suite: Suite

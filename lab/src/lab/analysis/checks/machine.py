@@ -164,7 +164,8 @@ def profiled_rate(known: CheckInput) -> Check:
         return Check(
             name="profiled rate",
             outcome="note",
-            detail=f"while profiled only {rates}: the profile is one of an overloaded service, the latencies are not",
+            detail=f"while profiled only {rates}: the service was overloaded while it was profiled, and only "
+            "then, so the latencies are not affected",
         )
     return Check(name="profiled rate", outcome="pass", detail=f"while profiled {rates}")
 

@@ -123,7 +123,7 @@ def _named(known: CheckInput) -> str:
 
 
 def _compiled(known: CheckInput) -> Check:
-    """Look for a JIT compiler that took the CPU time of a saturated service: then its rate is not what it can serve."""
+    """Check whether the JIT compiler used CPU time that a saturated service lacked, which lowered its rate."""
     share = _jit_share(known, since=0.0)
     if share is None or share <= JIT_SHARE_NOTE:
         return Check(name="steady state", outcome="note", detail="not checked: latency grows with the backlog")
