@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 from lab.errors import InputError, LabError, did_you_mean
+from lab.history.keeping import find_run
 from lab.json_file import read_object
 from lab.paths import Checkout
 from lab.runtime.local.requirements import find_jdk
@@ -23,17 +24,15 @@ class ProfilerError(LabError):
 def recordings(checkout: Checkout, name: str) -> list[Path]:
     """Return the directories of the recordings that `name` means, oldest first.
 
-    `name` is a run's path, its name below results/ (`stack-get/20261121T091433Z`), or an experiment, which means all
-    its runs. Raises InputError.
+    `name` is a run (`find_run`), or an experiment, which means all its runs. Raises InputError.
     """
-    places = (Path(name), checkout.results / name)
-    for place in places:
-        if (place / RECORDING).is_file():
-            return [(place / RECORDING).parent]
+    run = find_run(checkout, name, RECORDING)
+    if run is not None:
+        return [(run / RECORDING).parent]
     found = sorted(path.parent for path in (checkout.results / name).glob(f"*/{RECORDING}"))
     if found:
         return found
-    if any((place / "run.json").is_file() for place in places):
+    if find_run(checkout, name) is not None:
         raise InputError(f"the run {name} has no converted recording: was it run with PROFILE=off?")
     known = {path.parents[2].name for path in checkout.results.glob(f"*/*/{RECORDING}")}
     raise InputError(

@@ -18,7 +18,7 @@ QUICK = ("--blocks", "6", "--metric", "p50", "--warmup", "0s", "--profile", "off
 
 def record(checkout: FakeCheckout) -> tuple[dict[str, Any], Path]:
     directory = checkout.runs("compare")[-1]
-    return json.loads((directory / "compare.json").read_text()), directory
+    return json.loads((directory / "record.json").read_text()), directory
 
 
 def test_two_hundred_microseconds_more_are_worse_by_two_hundred_microseconds(checkout: FakeCheckout) -> None:
@@ -102,7 +102,7 @@ def test_ctrl_c_leaves_nothing_running_and_a_comparison_that_is_not_judged(check
     assert "Interrupted in phase measure; nothing is left running." in output, output
     assert nothing_is_left(checkout)
     found, directory = record(checkout)
-    assert (found["complete"], found["result"]) == (False, None)
+    assert (found["state"], found["result"]) == ("incomplete", None)
     assert "so it is not judged" in (directory / "compare.html").read_text()
     for side in "ab":
         assert json.loads((directory / side / "run.json").read_text())["complete"] is False
@@ -162,7 +162,7 @@ def test_finished_runs_of_one_start_each_cannot_tell(checkout: FakeCheckout) -> 
     assert "these runs have one start of the service each, and starts differ by luck" in output
     assert "made one after the other" in output
     found, directory = record(checkout)
-    assert found["kind"] == "finished runs"
+    assert found["how"] == "finished runs"
     assert (directory / found["a"]["directory"] / "run.json").is_file()
     code, output = checkout.lab("compare", a, "fake")
     assert code == 2

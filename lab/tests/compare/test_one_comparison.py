@@ -21,7 +21,7 @@ SMALLEST = "p50 3.1% with 6 pairs of starts (sync-get at 20,000/s)"
 
 def record(checkout: FakeCheckout) -> tuple[dict[str, Any], Path]:
     directory = checkout.runs("compare")[-1]
-    return json.loads((directory / "compare.json").read_text()), directory
+    return json.loads((directory / "record.json").read_text()), directory
 
 
 @pytest.fixture(scope="module")

@@ -36,7 +36,7 @@ def test_a_search_finds_the_saturation_of_a_server_that_has_a_known_one(
     code, output = real_load.lab("search", "known", "p99<25ms", "--duration", "2s", limit_s=200, **known)
     assert code == 0, output
     directory = next((real_load.root / "results/search").iterdir())
-    answer = json.loads((directory / "answer.json").read_text())
+    answer = json.loads((directory / "record.json").read_text())
     assert answer["state"] == "complete"
     result = answer["result"]
     assert result["ended"] == "found", output

@@ -50,7 +50,7 @@ class FinishedSuite:
 
     def runs(self) -> list[tuple[str, dict]]:
         """Return the experiment and the manifest of each run."""
-        answer = json.loads((self.directory / "answer.json").read_text())
+        answer = json.loads((self.directory / "record.json").read_text())
         assert answer["state"] == "complete"
         paths = [(run["experiment"], CHECKOUT / "results" / run["run"] / "run.json") for run in answer["runs"]]
         return [(name, json.loads(path.read_text())) for name, path in paths]
@@ -140,7 +140,7 @@ def stop_in_the_second_run(stop: signal.Signals, words: list[str]) -> tuple[Path
             break
     assert "run 2 of 2" in output, output
     (suite,) = suites() - suites_before
-    second = json.loads((suite / "answer.json").read_text())["runs"][1]["experiment"]
+    second = json.loads((suite / "record.json").read_text())["runs"][1]["experiment"]
     deadline, started = time.monotonic() + SERVICE_LIMIT_S, []
     while not started:
         assert time.monotonic() < deadline, "the second run has no service"
@@ -158,14 +158,14 @@ def stop_in_the_second_run(stop: signal.Signals, words: list[str]) -> tuple[Path
 def test_an_interrupted_suite_continues_without_repeating_finished_runs(stop: signal.Signals) -> None:
     words = ["suite", "NAME=long", *QUICK, "PROFILE=off", "RUNTIME=local"]
     directory, half = stop_in_the_second_run(stop, words)
-    before = json.loads((directory / "answer.json").read_text())
+    before = json.loads((directory / "record.json").read_text())
     assert before["state"] == "incomplete"
     assert [run["run"] is None for run in before["runs"]] == [False, True]
 
     done = make(*words, "RESUME=1")
     assert done.returncode == 0, done.stdout[-4000:]
     assert "1 of them there already" in done.stdout
-    after = json.loads((directory / "answer.json").read_text())
+    after = json.loads((directory / "record.json").read_text())
     assert after["state"] == "complete"
     finished, repeated = (run["run"] for run in after["runs"])
     assert finished == before["runs"][0]["run"]

@@ -172,7 +172,7 @@ def test_an_exported_suite_has_its_runs_with_it(lab_checkout: Checkout, tmp_path
     suite = suite_of(lab_checkout, first, third)
     with tarfile.open(export(lab_checkout, suite, tmp_path / "suite.tar.gz")) as archive:
         members = {member for member in archive.getnames() if member.endswith(".json")}
-    assert members == {f"{suite}/answer.json", f"{first}/run.json", f"{third}/run.json"}
+    assert members == {f"{suite}/record.json", f"{first}/run.json", f"{third}/run.json"}
 
 
 def test_prune_keeps_the_newest_and_what_something_refers_to(lab_checkout: Checkout) -> None:

@@ -167,9 +167,9 @@ def make_comparison(root: Path) -> Path:
         ]
     names = ("queue-get", "stack-get VARIANT=a-long-name")
     record = ComparisonRecord(
-        comparison_id=ID,
-        kind="in turns",
-        complete=True,
+        id=ID,
+        how="in turns",
+        state="complete",
         runtime="local",
         a=SideRecord(label=names[0], name="queue-get", title="GET at 1,500/s, first in, first out", directory="a"),
         b=SideRecord(label=names[1], name="stack-get", title="GET at 1,500/s, last in, first out", directory="b"),
@@ -183,7 +183,7 @@ def make_comparison(root: Path) -> Path:
         ],
         result=judge_blocks(measured["a"], measured["b"], Question(0.05), names),
     )  # fmt: skip
-    record.write(directory)
+    record.write(root)
     compare_page.write(directory, record)
     return directory / compare_page.PAGE
 

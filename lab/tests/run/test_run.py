@@ -219,7 +219,7 @@ def test_a_sweep_is_a_run_at_each_of_its_rates(checkout: FakeCheckout) -> None:
     assert [of["load"]["rate_per_s"] for of in resolved] == [100, 200]
     assert [of.get("reference", {}).get("requests_per_s") for of in resolved] == [None, 199]
     assert all(manifest["validity"] is not None for manifest in manifests), "each rate has a verdict of its own"
-    answers = list((checkout.root / "results/sweep").glob("*/answer.json"))
+    answers = list((checkout.root / "results/sweep").glob("*/record.json"))
     assert json.loads(answers[0].read_text())["state"] == "complete"
     page = (answers[0].parent / "sweep.html").read_text()
     for run in checkout.runs():

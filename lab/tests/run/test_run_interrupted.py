@@ -132,7 +132,7 @@ def test_a_comparison_that_is_killed_while_its_page_is_written_is_incomplete(che
     (directory,) = checkout.runs("compare")
     os.mkfifo(directory / ".compare.md")
     kill_in_phase(checkout, process, "report")
-    assert json.loads((directory / "compare.json").read_text())["complete"] is False
+    assert json.loads((directory / "record.json").read_text())["state"] == "incomplete"
 
 
 def test_a_run_that_is_killed_in_its_build_is_listed(checkout: FakeCheckout) -> None:

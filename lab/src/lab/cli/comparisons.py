@@ -7,7 +7,7 @@ import secrets
 import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
@@ -35,7 +35,7 @@ from lab.history.keeping import find_run
 from lab.machine.cpus import plan_cpus
 from lab.paths import Checkout, find_checkout
 from lab.run.show import Show
-from lab.runtime.base import Runtime
+from lab.runtime.base import Ports, Runtime
 from lab.units import duration_word
 from lab.words import as_typed
 
@@ -61,7 +61,6 @@ def compare(
     method and the verdicts.
     """
     screen, checkout, runtime = console(), find_checkout(), check_name(given.get("runtime"))
-    design, ports = _design(given), given.ports
     runs = find_run(checkout, a), find_run(checkout, b)
     if runs[0] is not None and runs[1] is not None:
         allowed = ("x", "metric", "force")
@@ -70,25 +69,22 @@ def compare(
             raise InputError(
                 f"{', '.join(useless)}: finished runs are compared as they are; only X, METRIC and FORCE can be set"
             )
-        record, directory = compare_finished(checkout, runs[0], runs[1], design)
+        record, directory = compare_finished(checkout, runs[0], runs[1], _design(given))
         compare_profiles(checkout, directory, (runs[0], runs[1]), (record.a.label, record.b.label))
         page.write(directory, record)
-        record.write(directory)  # after the page, so that a complete comparison has one
+        record.write(checkout.results)  # after the page, so that a complete comparison has one
         page.tell(screen, record, directory)
         return
     if runs[0] is not None or runs[1] is not None:
         run, other = (a, b) if runs[0] is not None else (b, a)
         raise InputError(f"{run} is a finished run, but {other} is not: name two runs, or two experiments")
-    here = _Site.of(checkout, choose(checkout, runtime, tell))
+    here = _Site.of(checkout, given, runtime)
     side_a = here.read("A", a, given.overrides)
     side_b = here.read("B", b, at_the_rate_of(side_a, given.overrides))
-    plan = ComparePlan(
-        checkout=checkout, a=side_a, b=side_b, design=design, runtime=here.runtime, cpus=here.cpus, ports=ports
-    )
     screen.print(Text.assemble(("A ", "bold"), f"{side_a.label}: {side_a.experiment.title}"), highlight=False)
     screen.print(Text.assemble(("B ", "bold"), f"{side_b.label}: {side_b.experiment.title}"), highlight=False)
-    here.advise(screen, side_a, f"make compare A={shlex.quote(a)} B={shlex.quote(b)}")
-    raise typer.Exit(Comparison(plan, Show(screen)).tell())
+    here.advise(side_a, f"make compare A={shlex.quote(a)} B={shlex.quote(b)}")
+    here.compare(side_a, side_b)
 
 
 @commands.command()
@@ -107,26 +103,20 @@ def regress(
 
     The service of that revision is built in a git worktree under .cache, which is removed afterwards.
     """
-    screen, checkout, design, ports = console(), find_checkout(), _design(given), given.ports
-    here = _Site.of(checkout, choose(checkout, "local", tell))
+    checkout = find_checkout()
+    here = _Site.of(checkout, given, "local")
     side = here.read("NAME", name, given.overrides)
-    here.advise(screen, side, f"make regress BASE={shlex.quote(base)} NAME={shlex.quote(name)}")
+    here.advise(side, f"make regress BASE={shlex.quote(base)} NAME={shlex.quote(name)}")
     checkout.cache.mkdir(parents=True, exist_ok=True)
     with built_revision(checkout, base, tell) as revision:
         here.runtime.build(checkout.cache / "build-service.log", tell, service_only=True)
         if side.experiment.dataset is not None:
             require_one_table_format(checkout, revision, here.runtime.catalogue)
-        plan = ComparePlan(
-            checkout=checkout,
-            a=replace(side, label=f"{side.label} of {base}", revision=revision),
-            b=replace(side, label=f"{side.label} of this checkout"),
-            design=design,
-            runtime=here.runtime,
-            cpus=here.cpus,
-            ports=ports,
-            compared=(f"revision of the service: {revision.commit[:12]} against this checkout",),
+        here.compare(
+            replace(side, label=f"{side.label} of {base}", revision=revision),
+            replace(side, label=f"{side.label} of this checkout"),
+            f"revision of the service: {revision.commit[:12]} against this checkout",
         )
-        raise typer.Exit(Comparison(plan, Show(screen)).tell())
 
 
 @commands.command()
@@ -142,26 +132,14 @@ def profiling_cost(name: Name, given: Given) -> None:
     This is a comparison in turns; side B is profiled in each window, as the experiment declares, or by the default if
     it has no `profile`.
     """
-    screen, checkout, design, ports = console(), find_checkout(), _design(given), given.ports
-    here = _Site.of(checkout, choose(checkout, check_name(given.get("runtime")), tell))
+    here = _Site.of(find_checkout(), given, check_name(given.get("runtime")))
     side = here.read("NAME", name, given.overrides)
     settings = side.experiment.profile or ProfileSettings()
     side = replace(side, experiment=side.experiment.model_copy(update={"profile": None}))
     how = f"{', '.join(settings.events)} each {duration_word(settings.interval_s)}"
-    plan = ComparePlan(
-        checkout=checkout,
-        a=side,
-        b=replace(side, label=f"{side.label}, recorded"),
-        design=design,
-        runtime=here.runtime,
-        cpus=here.cpus,
-        ports=ports,
-        compared=(f"recording: off against {how}",),
-        recorded=settings,
-    )
-    screen.print(f"Cost of profiling {side.label}: {how}", highlight=False)
-    here.advise(screen, side, f"make profiling-cost NAME={shlex.quote(name)}")
-    raise typer.Exit(Comparison(plan, Show(screen)).tell())
+    console().print(f"Cost of profiling {side.label}: {how}", highlight=False)
+    here.advise(side, f"make profiling-cost NAME={shlex.quote(name)}")
+    here.compare(side, replace(side, label=f"{side.label}, recorded"), f"recording: off against {how}", settings)
 
 
 @commands.command()
@@ -216,25 +194,43 @@ def _word(name: str) -> str:
 
 @dataclass(frozen=True)
 class _Site:
-    """The place where a comparison runs, with the saturations measured there, the base of RATE=auto."""
+    """The place where a comparison runs and its design, with the saturations measured there, the base of RATE=auto."""
 
-    catalogue: Catalogue
+    checkout: Checkout
+    design: Design
+    ports: Ports
     runtime: Runtime
     cpus: CpuPlan
     capacities: Capacities
 
     @staticmethod
-    def of(checkout: Checkout, runtime: Runtime) -> _Site:
-        cpus = plan_cpus(os.environ)
-        return _Site(Catalogue(checkout), runtime, cpus, Capacities(checkout, cpus, runtime.name))
+    def of(checkout: Checkout, given: Given, runtime: str | None) -> _Site:
+        design, ports, cpus = _design(given), given.ports, plan_cpus(os.environ)
+        chosen = choose(checkout, runtime, tell)
+        return _Site(checkout, design, ports, chosen, cpus, Capacities(checkout, cpus, chosen.name))
 
     def read(self, which: str, text: str, common: dict[str, str]) -> Side:
-        return read_side(self.catalogue, which, text, common, self.capacities.saturation_of)
+        return read_side(Catalogue(self.checkout), which, text, common, self.capacities.saturation_of)
 
-    def advise(self, console: Console, side: Side, command: str) -> None:
+    def advise(self, side: Side, command: str) -> None:
         """Say in one line if the rate is beyond this machine, and what to type instead."""
         experiment = side.experiment
         if experiment.rate_choice is None:
             line = advice(side.name, experiment, self.capacities.find(experiment), self.cpus, command)
             if line is not None:
-                console.print(Text(as_typed(line), style="yellow"), soft_wrap=True, highlight=False)
+                console().print(Text(as_typed(line), style="yellow"), soft_wrap=True, highlight=False)
+
+    def compare(self, a: Side, b: Side, compared: str = "", recorded: ProfileSettings | None = None) -> NoReturn:
+        """Compare two sides, which may differ in what their declarations do not say: `compared`."""
+        plan = ComparePlan(
+            checkout=self.checkout,
+            a=a,
+            b=b,
+            design=self.design,
+            runtime=self.runtime,
+            cpus=self.cpus,
+            ports=self.ports,
+            compared=(compared,) if compared else (),
+            recorded=recorded,
+        )
+        raise typer.Exit(Comparison(plan, Show(console())).tell())

@@ -18,7 +18,7 @@ from lab.compare import page, pilot
 from lab.compare.blocks import Blocks
 from lab.compare.conclusion import judge, with_environment
 from lab.compare.design import Letter, Windows
-from lab.compare.plan import ComparePlan, RunningSide, first_record, with_warmup
+from lab.compare.plan import KIND, ComparePlan, RunningSide, first_record, with_warmup
 from lab.compare.profiles import compare_profiles
 from lab.compare.record import ComparisonRecord
 from lab.errors import LabError, RefusedError
@@ -31,7 +31,6 @@ from lab.run.setup import Setup
 from lab.run.show import Show
 from lab.units import format_duration
 
-DIRECTORY = "compare"
 START_S = 6.0
 """Seconds of a start beyond its warm-up: used to estimate the time left before the first block is over."""
 
@@ -103,13 +102,13 @@ class Comparison(Driver):
                 report.write(side.state.directory)
             directories = (self._sides["a"].state.directory, self._sides["b"].state.directory)
             compare_profiles(self.plan.checkout, self._where, directories, (self.plan.a.label, self.plan.b.label))
-            self._known.complete = True
+            self._known.state = "complete"
             page.write(self._where, self._known)
         self._stop(verdict_published_s)
 
     def _make(self) -> None:
         """Make the directory of the comparison, with a subdirectory for each side."""
-        self._directory = make_run_directory(self.plan.checkout.results, DIRECTORY)
+        self._directory = make_run_directory(self.plan.checkout.results, KIND)
         self.record = first_record(self.plan, self._directory.name, self._sides["a"].windows)
         for letter, side in self._sides.items():
             (self._directory / letter).mkdir()
@@ -161,7 +160,7 @@ class Comparison(Driver):
         if error is None:
             self._write()  # after the page, so that a complete comparison has one
             return
-        self.record.complete, self.record.result = False, None
+        self.record.state, self.record.result = "incomplete", None
         with contextlib.suppress(OSError, LabError):  # for example a full disk: the error that is reported
             self._write()
             page.write(self._directory, self.record)
@@ -169,7 +168,7 @@ class Comparison(Driver):
     def _write(self) -> None:
         everything = [*self._phases.done, *(phase for side in self._sides.values() for phase in side.phases.done)]
         self._known.phases = sorted(everything, key=lambda phase: phase.start)
-        self._known.write(self._where)
+        self._known.write(self.plan.checkout.results)
 
     def _estimate_s(self) -> float:
         each = sum(

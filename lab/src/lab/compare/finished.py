@@ -64,9 +64,9 @@ def compare_finished(checkout: Checkout, a: Path, b: Path, design: Design) -> tu
     directory = make_run_directory(checkout.results, "compare")
     declared = differences_of(runs[0].experiment.resolved, runs[1].experiment.resolved)
     record = ComparisonRecord(
-        comparison_id=directory.name,
-        kind="finished runs",
-        complete=True,
+        id=directory.name,
+        how="finished runs",
+        state="complete",
         runtime=runs[1].runtime,
         a=_side(runs[0], a, directory),
         b=_side(runs[1], b, directory),

@@ -77,7 +77,7 @@ class _Content:
 
 
 def write(directory: Path, record: ComparisonRecord) -> None:
-    """Write both files, each replaced as a whole. Raises ComparisonError, and OSError if one cannot be written."""
+    """Write both files, each replaced as a whole. Raises RecordError, and OSError if one cannot be written."""
     content = _content(directory, record)
     for name, text in ((MARKDOWN, _markdown(content)), (PAGE, _page(content, directory))):
         write_whole(directory / name, text)
@@ -174,7 +174,7 @@ def _figures(metric: MetricResult) -> list[Figure]:
 def _percentiles(record: ComparisonRecord, sides: Sequence[Path]) -> Chart | None:
     named = []
     for letter, label, directory in zip(("a", "b"), (record.a.label, record.b.label), sides, strict=True):
-        if record.kind == "in turns":
+        if record.how == "in turns":
             sources = [w.source for block in record.blocks for w in block.windows if w.side == letter]
         else:
             sources = measured_sources(directory)
@@ -227,15 +227,14 @@ def _title(record: ComparisonRecord) -> str:
 
 
 def _started(record: ComparisonRecord) -> str:
-    return local_time(record.phases[0].start) if record.phases else record.comparison_id
+    return local_time(record.phases[0].start) if record.phases else record.id
 
 
 def _markdown(content: _Content) -> str:
     record = content.record
     parts = [
         f"# {markdown_text(_title(record))}",
-        f"Comparison `{record.comparison_id}`, {_started(record)}, runtime {record.runtime}. "
-        f"[{PAGE}]({PAGE}) has the charts.",
+        f"Comparison `{record.id}`, {_started(record)}, runtime {record.runtime}. [{PAGE}]({PAGE}) has the charts.",
         f"**{content.verdict}.** {markdown_text(content.sentence)}",
         "\n".join(f"- {markdown_text(sentence(line))}" for line in [*content.cautions, *content.gaps]),
     ]

@@ -21,6 +21,8 @@ from lab.run.show import Show
 from lab.run.state import RunPlan, RunState
 from lab.runtime.base import Ports, Runtime
 
+KIND = "compare"
+
 
 @dataclass(frozen=True)
 class ComparePlan:
@@ -118,11 +120,11 @@ def names_of(a: Side, b: Side) -> tuple[str, str]:
 
 
 def first_record(plan: ComparePlan, comparison_id: str, windows: Windows) -> ComparisonRecord:
-    """Return what compare.json says before the first block: what is compared, and what is fixed beforehand."""
+    """Return what the record says before the first block: what is compared, and what is fixed beforehand."""
     design, differ = plan.design, differences(plan.a.experiment, plan.b.experiment)
     return ComparisonRecord(
-        comparison_id=comparison_id,
-        kind="in turns",
+        id=comparison_id,
+        how="in turns",
         runtime=plan.runtime.name,  # type: ignore[arg-type]
         a=_side_record(plan.a, "a"),
         b=_side_record(plan.b, "b"),

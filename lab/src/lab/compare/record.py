@@ -1,29 +1,19 @@
-"""``compare.json``: the question and the result of a comparison, as strict, versioned models.
+"""The record of a comparison: its question and its result, as strict models.
 
 The unit ends each name. `None` is unknown. A comparison that was interrupted is not `complete` and has no result.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, Field, JsonValue, ValidationError
+from pydantic import AwareDatetime, Field, JsonValue
 
-from lab.errors import InputError
 from lab.manifest import Phase, RuntimeName, Strict
-from lab.whole_file import write_whole
-
-FILE = "compare.json"
-FORMAT: Literal["lsmlab-compare"] = "lsmlab-compare"
-VERSION: Literal[1] = 1
+from lab.record import Record
 
 VerdictWord = Literal["better", "worse", "same", "cannot tell"]
 ResultWord = Literal["better", "worse", "better and worse", "same", "cannot tell"]
-
-
-class ComparisonError(InputError):
-    """A ``compare.json`` that cannot be read; the message names the file and what is wrong with it."""
 
 
 class Window(Strict):
@@ -149,14 +139,11 @@ class Result(Strict):
     metrics: list[MetricResult]
 
 
-class ComparisonRecord(Strict):
-    """The whole file. `kind` says whether both sides ran in turns, or were compared as finished runs."""
+class ComparisonRecord(Record):
+    """The whole file. ``how`` says whether both sides ran in turns, or were compared as finished runs."""
 
-    format: Literal["lsmlab-compare"] = FORMAT
-    version: Literal[1] = VERSION
-    comparison_id: str
-    kind: Literal["in turns", "finished runs"]
-    complete: bool = False
+    kind: Literal["compare"] = "compare"
+    how: Literal["in turns", "finished runs"]
     runtime: RuntimeName
     a: SideRecord
     b: SideRecord
@@ -166,19 +153,3 @@ class ComparisonRecord(Strict):
     blocks: list[Block] = Field(default_factory=list)
     phases: list[Phase] = Field(default_factory=list)
     result: Result | None = None
-
-    @staticmethod
-    def read(path: Path) -> ComparisonRecord:
-        """Read a file. Raises ComparisonError."""
-        try:
-            return ComparisonRecord.model_validate_json(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise ComparisonError(f"{path}: cannot be read: {error.strerror}") from error
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            where = ".".join(map(str, first["loc"]))
-            raise ComparisonError(f"{path}: {where}: {first['msg']}") from error
-
-    def write(self, directory: Path) -> None:
-        """Write the file, replaced as a whole."""
-        write_whole(directory / FILE, self.model_dump_json(indent=1) + "\n")

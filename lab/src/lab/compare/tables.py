@@ -22,7 +22,7 @@ def metric_table(record: ComparisonRecord) -> Table | None:
     design = record.design
     rows = [_metric_row(metric, design.metric) for metric in record.result.metrics]
     first = next((metric for metric in record.result.metrics if metric.primary), record.result.metrics[0])
-    each, sides = ("blocks", "") if record.kind == "in turns" else ("starts", " a side")
+    each, sides = ("blocks", "") if record.how == "in turns" else ("starts", " a side")
     return Table(
         "metrics",
         "B against A in each metric",
@@ -107,7 +107,7 @@ def design_table(record: ComparisonRecord) -> Table:
     design = record.design
     pairs = [("Declared metric", design.metric or "none: all are judged together")]
     pairs.append(("Same means", f"within {numbers.share(design.within)}"))
-    if record.kind == "in turns":
+    if record.how == "in turns":
         pairs += [
             ("Blocks", f"{len(record.blocks)}, in the order {' '.join(b.order.upper() for b in record.blocks)}"),
             ("Seed of the order", str(design.seed)),

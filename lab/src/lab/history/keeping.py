@@ -13,6 +13,7 @@ from lab.errors import InputError
 from lab.history.index import History, RunRow, read_tags, references
 from lab.paths import Checkout
 from lab.process.locks import RunLock
+from lab.record import RECORD
 from lab.units import format_bytes
 from lab.whole_file import replacing, write_whole
 
@@ -104,22 +105,24 @@ def _surplus(rows: list[RunRow], keep: int) -> list[RunRow]:
     return surplus
 
 
-def find_run(checkout: Checkout, text: str) -> Path | None:
-    """Return the run directory that `text` names, as a path or as its name below results/; None if it names none."""
-    for place in (Path(text), checkout.results / text):
-        if (place / "run.json").is_file():
+def find_run(checkout: Checkout, name: str, holding: str | Path = "run.json") -> Path | None:
+    """Return the directory that `name` means and that holds this file; None if there is none.
+
+    `name` is a path, a name below results/ (`stack-get/20261121T091433Z`), or a tag.
+    """
+    named = read_tags(checkout.results).get(name, name)
+    for place in (checkout.results / named, Path(name)):
+        if (place / holding).exists():
             return place.resolve()
     return None
 
 
 def _directory(checkout: Checkout, name: str) -> Path:
-    """Return the directory of a run or an answer by its name, its path, or its tag."""
+    """Return the directory of a run, or of a record, below results/."""
     results = checkout.results.resolve()
-    tagged = read_tags(results).get(name)
-    for place in (results / (tagged or name), Path(name)):
-        directory = place.resolve()
-        if directory.is_relative_to(results) and len(directory.relative_to(results).parts) == 2 and directory.is_dir():
-            return directory
+    found = find_run(checkout, name, "run.json") or find_run(checkout, name, RECORD)
+    if found is not None and found.is_relative_to(results) and len(found.relative_to(results).parts) == 2:
+        return found
     raise InputError(f"no run {name!r} below {results}", "make results shows the runs: RUN=stack-get/20261121T091433Z")
 
 

@@ -1,6 +1,6 @@
 """``sweep.html`` and ``search.html``: an answer, latency against rate, the runs; also as Markdown.
 
-Both are written from answer.json and the run directories that it names.
+Both are written from record.json and the run directories that it names.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ START_SHARE = 1 / 8
 
 
 def run_search(place: Place, subject: Subject, console: Console, *, resume: bool) -> SearchAnswer:
-    """Search for the highest rate that holds the limit; return it and leave answer.json and the page.
+    """Search for the highest rate that holds the limit; return it and leave record.json and the page.
 
     Raises RunError if a step failed, InputError for what cannot be searched. Nothing was started then.
     """

@@ -1,6 +1,6 @@
 """``search.html``: the answer of a search, latency against rate, and its steps; also as Markdown.
 
-Written from answer.json and the run directories that it names.
+Written from record.json and the run directories that it names.
 """
 
 from __future__ import annotations

@@ -1,33 +1,23 @@
-"""``answer.json``: the question of a series, its plan, and its finished runs (docs/run-directory.md).
+"""The record of a series: its request, its plan, and its finished runs (docs/run-directory.md).
 
-It lies in ``results/<kind>/<id>/``, beside the page that answers the question. Runs are named relative to ``results/``,
-so the whole directory can be moved.
+Runs are named relative to ``results/``, so the whole directory can be moved.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue
 
-from lab.errors import InputError
 from lab.manifest import Manifest, ManifestError, Strict
+from lab.record import RECORD, Record, RecordError
 from lab.run.directory import make_run_directory
-from lab.whole_file import replacing
 
-FORMAT: Literal["lsmlab-answer"] = "lsmlab-answer"
-VERSION: Literal[1] = 1
-ANSWER = "answer.json"
 RunName = Annotated[str, Field(pattern=r"^[^/]+/\d{8}T\d{6}Z(-\d+)?$")]
 """``<experiment>/<run id>``: a run directory below ``results/``."""
-
-
-class AnswerError(InputError):
-    """An ``answer.json`` that cannot be read; the message names the file and what is wrong with it."""
 
 
 class PlannedRun(Strict):
@@ -59,22 +49,17 @@ class PlannedRun(Strict):
         return self.overrides.get("profile") != "off"
 
 
-class Answer(Strict):
-    """The whole of ``answer.json``.
+class Answer(Record):
+    """The whole of it.
 
     ``kind`` is suite or search; ``name`` is the name of the suite or experiment. ``request`` holds everything that the
     plan was made from: a series is resumed only for the same request. ``state`` becomes complete when every planned run
     is finished and the answer was written. ``result`` belongs to the kind.
     """
 
-    format: Literal["lsmlab-answer"] = FORMAT
-    version: Literal[1] = VERSION
-    kind: Annotated[str, Field(pattern=r"^[a-z-]+$")]
-    id: Annotated[str, Field(pattern=r"^\d{8}T\d{6}Z(-\d+)?$")]
     name: str
     request: dict[str, JsonValue]
     seed: int
-    state: Literal["incomplete", "complete"] = "incomplete"
     runs: list[PlannedRun]
     result: dict[str, JsonValue] = Field(default_factory=dict)
 
@@ -83,38 +68,11 @@ class Answer(Strict):
         """The planned runs that are not finished yet."""
         return [planned for planned in self.runs if planned.run is None]
 
-    def directory(self, results: Path) -> Path:
-        """Return the directory of this answer."""
-        return results / self.kind / self.id
-
-    @classmethod
-    def read(cls, path: Path) -> Answer:
-        """Read ``path``. Raises ``AnswerError`` for a file that is missing, not JSON, or of another version."""
-        try:
-            return cls.model_validate_json(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise AnswerError(f"{path}: cannot be read: {error.strerror}") from error
-        except (ValidationError, ValueError) as error:
-            what = "; ".join(
-                f"{'.'.join(map(str, problem['loc'])) or 'the document'}: {problem['msg']}"
-                for problem in (error.errors(include_url=False) if isinstance(error, ValidationError) else ())
-            )
-            raise AnswerError(f"{path}: not the answer of a series: {what or error}") from error
-
-    def write(self, results: Path) -> Path:
-        """Write ``answer.json`` as a whole, so that a reader sees the old one or the new one; return its path."""
-        path = self.directory(results) / ANSWER
-        with replacing(path) as scratch, scratch.open("w", encoding="utf-8") as file:
-            file.write(Answer.model_validate(self.model_dump()).model_dump_json(indent=2) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        return path
-
 
 def make_answer(
     results: Path, kind: str, name: str, request: dict[str, Any], runs: Sequence[PlannedRun], *, seed: int
 ) -> Answer:
-    """Make the directory of a new series and its ``answer.json``; nothing is run."""
+    """Make the directory of a new series and its record; nothing is run."""
     directory = make_run_directory(results, kind)
     answer = Answer(kind=kind, id=directory.name, name=name, request=_as_json(request), seed=seed, runs=list(runs))
     answer.write(results)
@@ -124,10 +82,10 @@ def make_answer(
 def incomplete_answers(results: Path, kind: str, name: str) -> list[Answer]:
     """Return the incomplete series of this name, newest first. Files that cannot be read are left out."""
     found = []
-    for path in sorted((results / kind).glob(f"*/{ANSWER}"), reverse=True):
+    for path in sorted((results / kind).glob(f"*/{RECORD}"), reverse=True):
         try:
             answer = Answer.read(path)
-        except AnswerError:
+        except RecordError:
             continue
         if (answer.state, answer.name) == ("incomplete", name):
             found.append(answer)

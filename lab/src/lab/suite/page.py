@@ -10,6 +10,7 @@ from pathlib import Path
 from lab.experiment import Catalogue
 from lab.manifest import Manifest
 from lab.paths import Checkout
+from lab.record import RECORD
 from lab.report import numbers
 from lab.report.chart import Chart
 from lab.report.data import local_time
@@ -18,7 +19,6 @@ from lab.report.markdown import markdown_table, markdown_text
 from lab.report.page import asset, render
 from lab.report.tables import Table
 from lab.series import Answer
-from lab.series.answer import ANSWER
 from lab.suite import tables
 from lab.suite.charts import group_cases, latency_chart, ratio_chart, sweep_charts
 from lab.suite.declaration import TIMES, Suite, read_suite
@@ -222,7 +222,7 @@ def render_page(content: Content) -> str:
         c=content,
         tones=TONES,
         link=TO_RESULTS,
-        answer_file=ANSWER,
+        answer_file=RECORD,
         own_style=asset("suite.css", "lab.suite"),
     )
 

@@ -15,10 +15,10 @@ from PIL import Image
 
 from lab.errors import InputError
 from lab.paths import Checkout
+from lab.record import RECORD, RecordError
 from lab.report.chart import Chart
 from lab.report.page import asset
-from lab.series import Answer, AnswerError
-from lab.series.answer import ANSWER
+from lab.series import Answer
 from lab.statistics import BLOCKS_MIN
 from lab.suite.page import gather, render_markdown
 
@@ -57,8 +57,8 @@ def publish(checkout: Checkout, name: str) -> Path:
 
 def _newest(checkout: Checkout, name: str) -> Answer:
     found = []
-    for path in sorted((checkout.results / "suite").glob(f"*/{ANSWER}"), reverse=True):
-        with contextlib.suppress(AnswerError):
+    for path in sorted((checkout.results / "suite").glob(f"*/{RECORD}"), reverse=True):
+        with contextlib.suppress(RecordError):
             answer = Answer.read(path)
             if answer.name == name and answer.state == "complete":
                 found.append(answer)
