@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lab.statistics import detectable_difference, equivalence_p, estimate, judge, paired
+from lab.statistics import detectable_difference, equivalence_p, estimate, judge, judge_together, paired
 
 from . import noise
 
@@ -66,6 +66,15 @@ def test_the_verdict_follows_from_the_p_values() -> None:
     assert [verdict == "worse" for verdict in verdicts] == (
         (p_values(ratios) <= 0.05) & (ratios.mean(axis=1) > 0)
     ).tolist()
+
+
+def test_metrics_that_are_read_together_find_a_false_difference_no_oftener_than_one_alone() -> None:
+    metrics, comparisons = 12, 400
+    ratios = noise.log_ratios(random(), comparisons * metrics, BLOCKS).reshape(comparisons, metrics, BLOCKS)
+    alone = [[judge(paired(blocks), TINY) for blocks in comparison] for comparison in ratios]
+    together = [judge_together(comparison) for comparison in alone]
+    assert np.mean([any(one.verdict == "worse" for one in comparison) for comparison in alone]) > 0.10
+    assert np.mean([any(one.verdict != "cannot tell" for one in comparison) for comparison in together]) <= 0.05
 
 
 def test_a_look_after_every_block_would_find_differences_that_are_not_there() -> None:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import abc
 import shutil
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from lab.cpu_plan import CpuPlan, cpu_list
@@ -176,18 +177,15 @@ class Driver(abc.ABC):
     def _end(self, error: BaseException | None) -> Outcome:
         """End everything and describe the files. What was refused leaves no directory, all else keeps its own."""
         left = [] if error is None else self._end_everything()
-        try:
-            if not isinstance(error, LabError | KeyboardInterrupt | None) and self.directory is not None:
-                text = "".join(traceback.format_exception(error))
-                (self.directory / ERROR_FILE).write_text(text, encoding="utf-8")
-            for part in self.parts:
-                self._keep(part, error)
-            self._conclude(error)
-        except OSError as full:
-            if error is None:
-                error = explained(full, self._plan.checkout)
-            else:
-                self._show.console.print(f"  run.json is not up to date: {full.strerror}", highlight=False)
+        steps: list[Callable[[BaseException | None], None]] = [self._write_traceback, self._conclude]
+        steps[1:1] = [partial(self._keep, part) for part in self.parts]
+        for step in steps:
+            try:
+                step(error)
+            except OSError as full:
+                if error is not None:
+                    self._show.console.print(f"  run.json is not up to date: {full.strerror}", highlight=False)
+                error = error or explained(full, self._plan.checkout)
         if self._setup.held:
             write_run_info(self._run_info_path, {}, None)
         if self._own_setup:
@@ -210,6 +208,11 @@ class Driver(abc.ABC):
         for part in self.parts:
             if part.state.artifacts_or_none is not None:
                 part.state.artifacts.work.remove()
+
+    def _write_traceback(self, error: BaseException | None) -> None:
+        if self.directory is not None and not isinstance(error, LabError | KeyboardInterrupt | None):
+            text = "".join(traceback.format_exception(error))
+            (self.directory / ERROR_FILE).write_text(text, encoding="utf-8")
 
     def _keep(self, part: Part, error: BaseException | None) -> None:
         """Describe the files of a part; after an error, report on what was measured."""
