@@ -53,7 +53,6 @@ def place(checkout: FakeCheckout) -> Place:
         cpus,
         Ports(0, 0, 0),
         False,
-        Capacities(lab_checkout, cpus, "local"),
     )
 
 

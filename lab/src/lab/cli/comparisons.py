@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import shlex
 from dataclasses import dataclass, replace
@@ -14,9 +13,9 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.text import Text
 
-from lab.capacity import Capacities, advice
+from lab.capacity import advice
 from lab.cli.output import console, tell
-from lab.cli.runtimes import check_name, choose
+from lab.cli.place import place_of
 from lab.cli.settings import MACHINE, OVERRIDES, Given, takes
 from lab.compare import page
 from lab.compare.design import DESIGN_SETTINGS, Design, read_design
@@ -26,16 +25,15 @@ from lab.compare.plan import ComparePlan
 from lab.compare.profiles import compare_profiles
 from lab.compare.revision import built_revision, require_one_table_format
 from lab.compare.sides import REFUSED, Side, at_the_rate_of, read_side
-from lab.cpu_plan import CpuPlan
 from lab.diff import diff_recordings, draw_window, recordings
 from lab.errors import InputError
 from lab.experiment import Catalogue
 from lab.experiment.model import ProfileSettings
 from lab.history.keeping import find_run
-from lab.machine.cpus import plan_cpus
 from lab.paths import Checkout, find_checkout
 from lab.run.show import Show
-from lab.runtime.base import Ports, Runtime
+from lab.runtime.base import Runtime
+from lab.series import Place
 from lab.units import duration_word
 from lab.words import as_typed
 
@@ -60,7 +58,7 @@ def compare(
     is the block, never the request. PORT and ADMIN_PORT are A's; B takes free ports. docs/compare.md explains the
     method and the verdicts.
     """
-    screen, checkout, runtime = console(), find_checkout(), check_name(given.get("runtime"))
+    screen, checkout = console(), find_checkout()
     runs = find_run(checkout, a), find_run(checkout, b)
     if runs[0] is not None and runs[1] is not None:
         allowed = ("x", "metric", "force")
@@ -78,7 +76,7 @@ def compare(
     if runs[0] is not None or runs[1] is not None:
         run, other = (a, b) if runs[0] is not None else (b, a)
         raise InputError(f"{run} is a finished run, but {other} is not: name two runs, or two experiments")
-    here = _Site.of(checkout, given, runtime)
+    here = _Site.of(given)
     side_a = here.read("A", a, given.overrides)
     side_b = here.read("B", b, at_the_rate_of(side_a, given.overrides))
     screen.print(Text.assemble(("A ", "bold"), f"{side_a.label}: {side_a.experiment.title}"), highlight=False)
@@ -103,8 +101,7 @@ def regress(
 
     The service of that revision is built in a git worktree under .cache, which is removed afterwards.
     """
-    checkout = find_checkout()
-    here = _Site.of(checkout, given, "local")
+    here, checkout = _Site.of(given, "local"), find_checkout()
     side = here.read("NAME", name, given.overrides)
     here.advise(side, f"make regress BASE={shlex.quote(base)} NAME={shlex.quote(name)}")
     checkout.cache.mkdir(parents=True, exist_ok=True)
@@ -132,7 +129,7 @@ def profiling_cost(name: Name, given: Given) -> None:
     This is a comparison in turns; side B is profiled in each window, as the experiment declares, or by the default if
     it has no `profile`.
     """
-    here = _Site.of(find_checkout(), given, check_name(given.get("runtime")))
+    here = _Site.of(given)
     side = here.read("NAME", name, given.overrides)
     settings = side.experiment.profile or ProfileSettings()
     side = replace(side, experiment=side.experiment.model_copy(update={"profile": None}))
@@ -194,42 +191,38 @@ def _word(name: str) -> str:
 
 @dataclass(frozen=True)
 class _Site:
-    """The place where a comparison runs and its design, with the saturations measured there, the base of RATE=auto."""
+    """The place where a comparison runs, and its design."""
 
-    checkout: Checkout
+    place: Place
     design: Design
-    ports: Ports
     runtime: Runtime
-    cpus: CpuPlan
-    capacities: Capacities
 
     @staticmethod
-    def of(checkout: Checkout, given: Given, runtime: str | None) -> _Site:
-        design, ports, cpus = _design(given), given.ports, plan_cpus(os.environ)
-        chosen = choose(checkout, runtime, tell)
-        return _Site(checkout, design, ports, chosen, cpus, Capacities(checkout, cpus, chosen.name))
+    def of(given: Given, runtime: str | None = None) -> _Site:
+        design, place = _design(given), place_of(given, runtime)
+        return _Site(place, design, place.make_runtime())
 
     def read(self, which: str, text: str, common: dict[str, str]) -> Side:
-        return read_side(Catalogue(self.checkout), which, text, common, self.capacities.saturation_of)
+        return read_side(Catalogue(self.place.checkout), which, text, common, self.place.capacities.saturation_of)
 
     def advise(self, side: Side, command: str) -> None:
         """Say in one line if the rate is beyond this machine, and what to type instead."""
-        experiment = side.experiment
+        experiment, place = side.experiment, self.place
         if experiment.rate_choice is None:
-            line = advice(side.name, experiment, self.capacities.find(experiment), self.cpus, command)
+            line = advice(side.name, experiment, place.capacities.find(experiment), place.cpus, command)
             if line is not None:
                 console().print(Text(as_typed(line), style="yellow"), soft_wrap=True, highlight=False)
 
     def compare(self, a: Side, b: Side, compared: str = "", recorded: ProfileSettings | None = None) -> NoReturn:
         """Compare two sides, which may differ in what their declarations do not say: `compared`."""
         plan = ComparePlan(
-            checkout=self.checkout,
+            checkout=self.place.checkout,
             a=a,
             b=b,
             design=self.design,
             runtime=self.runtime,
-            cpus=self.cpus,
-            ports=self.ports,
+            cpus=self.place.cpus,
+            ports=self.place.ports,
             compared=(compared,) if compared else (),
             recorded=recorded,
         )

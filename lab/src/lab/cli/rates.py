@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from typing import Annotated
 
 import typer
 
-from lab.capacity import Capacities
-from lab.cli.output import console, tell
-from lab.cli.runtimes import check_name, choose
+from lab.cli.output import console
+from lab.cli.place import place_of
 from lab.cli.settings import MACHINE, OVERRIDES, Given, takes
 from lab.experiment import Catalogue, apply_overrides
-from lab.machine.cpus import plan_cpus
 from lab.paths import find_checkout
 from lab.search.drive import run_search
 from lab.search.saturation import described, measure_capacity
 from lab.search.slo import parse_slo
 from lab.search.steps import Subject
-from lab.series import Place
 from lab.words import as_typed
 
 commands = typer.Typer()
@@ -46,7 +42,7 @@ def search(
     before anything was started.
     """
     subject = _subject(name, given, slo)
-    run_search(_place(given)[0], subject, console(), resume="resume" in given)
+    run_search(place_of(given), subject, console(), resume="resume" in given)
 
 
 @commands.command()
@@ -57,11 +53,13 @@ def capacity(name: Name, given: Given) -> None:
     The result is kept in .cache until the machine, the CPU plan or the sources of the service change.
     """
     subject, screen = _subject(name, given), console()
-    place, capacities = _place(given)
+    place = place_of(given)
     words, experiment = subject.words, subject.experiment
-    found = measure_capacity(place, capacities, name, words=words, experiment=experiment, console=screen)
+    found = measure_capacity(place, place.capacities, name, words=words, experiment=experiment, console=screen)
     screen.print(described(name, found), soft_wrap=True, highlight=False)
-    screen.print(as_typed(f"stored in {capacities.path}: RATE=auto is based on it"), soft_wrap=True, highlight=False)
+    screen.print(
+        as_typed(f"stored in {place.capacities.path}: RATE=auto is based on it"), soft_wrap=True, highlight=False
+    )
 
 
 def _subject(name: str, given: Given, slo: str = "max<1h") -> Subject:
@@ -69,12 +67,3 @@ def _subject(name: str, given: Given, slo: str = "max<1h") -> Subject:
     limit = parse_slo(slo)
     declared = Catalogue(find_checkout()).read(name)
     return Subject(name, given.overrides, apply_overrides(declared, given.overrides)[0], limit)
-
-
-def _place(given: Given) -> tuple[Place, Capacities]:
-    """Return where the steps run, and the capacities measured there."""
-    checkout, ports, monitoring = find_checkout(), given.ports, given.monitoring
-    cpus = plan_cpus(os.environ)
-    name = choose(checkout, check_name(given.get("runtime")), tell).name
-    capacities = Capacities(checkout, cpus, name)
-    return Place(checkout, lambda: choose(checkout, name, tell), name, cpus, ports, monitoring, capacities), capacities

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
-from lab.capacity import Capacities, advice
-from lab.cli.output import console, tell
-from lab.cli.runtimes import check_name, choose
+from lab.capacity import advice
+from lab.cli.output import console
+from lab.cli.place import place_of
 from lab.cli.settings import CLUSTER, MACHINE, OVERRIDES, Given, takes
-from lab.cpu_plan import ELSEWHERE
 from lab.errors import InputError
 from lab.experiment import Catalogue, apply_overrides
-from lab.machine.cpus import plan_cpus
 from lab.paths import find_checkout
 from lab.rates.sweep import run_sweep
 from lab.run import Run, RunPlan
 from lab.run.show import Show
-from lab.series import Place
 from lab.words import as_typed
 
 commands = typer.Typer()
@@ -48,27 +44,14 @@ def run(
     Exit code: 0 the run is complete, whatever its verdict; 1 a phase failed; 2 bad input, nothing was started;
     3 the run is complete and invalid, and --strict was set; 130 after Ctrl-C.
     """
-    checkout, runtime, ports = find_checkout(), check_name(given.get("runtime")), given.ports
-    cpus, screen = plan_cpus(os.environ), console()
-    declared = Catalogue(checkout).read(name)
-    chosen = choose(checkout, runtime, tell, single=not declared.sweep_per_s)
-    if chosen.elsewhere is not None:
-        cpus = ELSEWHERE
-    capacities = Capacities(checkout, cpus, chosen.name)
-    experiment, overrides = apply_overrides(declared, given.overrides, capacities.saturation_of(name))
+    screen, declared = console(), Catalogue(find_checkout()).read(name)
+    place = place_of(given, single=not declared.sweep_per_s)
+    experiment, overrides = apply_overrides(declared, given.overrides, place.capacities.saturation_of(name))
     screen.print(Text.assemble((name, "bold"), f": {experiment.title}"), highlight=False)
-    if experiment.rate_choice is None and (line := advice(name, experiment, capacities.find(experiment), cpus)):
+    capacity = place.capacities.find(experiment)
+    if experiment.rate_choice is None and (line := advice(name, experiment, capacity, place.cpus)):
         screen.print(Text(as_typed(line), style="yellow"), soft_wrap=True, highlight=False)
     if experiment.sweep_per_s:
-        place = Place(
-            checkout,
-            lambda: choose(checkout, chosen.name, tell),
-            chosen.name,
-            cpus,
-            ports,
-            given.monitoring,
-            capacities,
-        )
         run_sweep(place, name, experiment, given.overrides, screen, resume="resume" in given)
         return
     if "resume" in given:
@@ -76,14 +59,14 @@ def run(
             f"RESUME=1: {name} is a single run, not a sweep", "Without RESUME=1 it runs from the beginning."
         )
     plan = RunPlan(
-        checkout=checkout,
+        checkout=place.checkout,
         name=name,
         experiment=experiment,
         overrides=overrides,
-        cpus=cpus,
-        ports=ports,
-        monitoring=given.monitoring,
-        runtime=chosen,
+        cpus=place.cpus,
+        ports=place.ports,
+        monitoring=place.monitoring,
+        runtime=place.make_runtime(),
     )
     raise typer.Exit(_execute(plan, screen, strict="strict" in given))
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from typing import Annotated
 
 import typer
 
-from lab.capacity import Capacities
-from lab.cli.output import console, tell
-from lab.cli.runtimes import check_name, choose
+from lab.cli.output import console
+from lab.cli.place import place_of
 from lab.cli.settings import MACHINE, Given, takes
 from lab.errors import InputError
-from lab.machine.cpus import plan_cpus
 from lab.paths import find_checkout
-from lab.series import Place
 from lab.suite import SuiteRequest, read_suite, run_suite
 from lab.suite.publish import publish
 
@@ -32,10 +28,8 @@ def suite(
     Exit code: 0 every run is complete; 1 a run failed, RESUME=1 repeats it alone; 2 bad input, nothing was started;
     130 after Ctrl-C; RESUME=1 continues.
     """
-    checkout, runtime = find_checkout(), check_name(given.get("runtime"))
-    declared, _ = read_suite(checkout, name)
-    ports, monitoring, rounds, seed = given.ports, given.monitoring, _count(given, "rounds"), _count(given, "seed")
-    chosen = choose(checkout, runtime, tell).name
+    declared, _ = read_suite(find_checkout(), name)
+    rounds, seed, place = _count(given, "rounds"), _count(given, "seed"), place_of(given)
     request = SuiteRequest(
         name=name,
         rounds=declared.rounds if rounds is None else rounds,
@@ -45,9 +39,6 @@ def suite(
         seed=seed,
         force="force" in given,
     )
-    cpus = plan_cpus(os.environ)
-    capacities = Capacities(checkout, cpus, chosen)
-    place = Place(checkout, lambda: choose(checkout, chosen, tell), chosen, cpus, ports, monitoring, capacities)
     run_suite(place, request, console())
 
 

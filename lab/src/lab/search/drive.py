@@ -71,7 +71,7 @@ def bounds_of(place: Place, subject: Subject) -> Bounds:
         )
     experiment = subject.experiment
     declared = max(experiment.sweep_per_s or (experiment.load.rate_per_s,))
-    capacity = None if place.capacities is None else place.capacities.find(experiment)
+    capacity = place.capacities.find(experiment)
     start = declared * START_SHARE if capacity is None else capacity.per_s / 2
     return Bounds(min(max(round(start), lowest), highest), lowest, highest)
 

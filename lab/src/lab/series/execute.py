@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -38,8 +39,7 @@ FAILURES_IN_A_ROW_MAX = 3
 class Place:
     """The place where a series runs. `make_runtime` is called at the beginning and after each run that failed.
 
-    `runtime` is the name of what it makes: a series is resumed only in the same runtime. `capacities` are the base of
-    RATE=auto, which is refused without them.
+    `runtime` is the name of what it makes: a series is resumed only in the same runtime.
     """
 
     checkout: Checkout
@@ -48,7 +48,11 @@ class Place:
     cpus: CpuPlan
     ports: Ports
     monitoring: bool | None = None
-    capacities: Capacities | None = None
+
+    @cached_property
+    def capacities(self) -> Capacities:
+        """The capacities measured here, the base of RATE=auto."""
+        return Capacities(self.checkout, self.cpus, self.runtime)
 
 
 def find_to_resume(place: Place, kind: str, name: str, request: Mapping[str, Any], console: Console) -> Answer:
