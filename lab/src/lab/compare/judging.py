@@ -269,13 +269,15 @@ def _sentence(
     heads = {"better": f"better than {a}", "worse": f"worse than {a}", "same": f"the same as {a} within {within}"}
     said = []
     for word in sorted(heads, key=lambda word: word != leading.verdict):
-        parts = [_figures(one, sample) if one is leading else _brief(one) for one in _of(results, word)]
-        said += [f"{b} is {heads[word]}: {', '.join(parts)}."] if parts else []
+        found = _of(results, word)
+        parts = [_figures(leading, sample)] if leading in found else []
+        parts += [", ".join(f"{one.title} {change(one)}" for one in found if one is not leading)]
+        said += [f"{b} is {heads[word]}: {'; '.join(filter(None, parts))}."] if found else []
     text = " ".join(said)
     uncertain = _of(results, "cannot tell")
     if verdict == "cannot tell":
-        found = f"A difference of {numbers.share(leading.detectable)} would have been found in four of five cases."
-        text = f"Cannot tell {b} from {a}: {_figures(leading, sample)}. {found} {text}".rstrip()
+        size = f"A difference of {numbers.share(leading.detectable)} would have been found in four of five cases."
+        text = f"Cannot tell {b} from {a}: {_figures(leading, sample)}. {size} {text}".rstrip()
         uncertain = [one for one in uncertain if one is not leading]
     if uncertain:
         text += f" Not certain: {', '.join(one.title for one in uncertain)}."
@@ -285,10 +287,6 @@ def _sentence(
 def _of(results: Sequence[MetricResult], word: str) -> list[MetricResult]:
     """Return the metrics with this verdict, the leading one first."""
     return sorted((one for one in results if one.verdict == word), key=lambda one: not one.primary)
-
-
-def _brief(metric: MetricResult) -> str:
-    return f"{metric.title} {change(metric)}"
 
 
 def _figures(metric: MetricResult, sample: str) -> str:
