@@ -262,7 +262,7 @@ def _sentence(
     """Say what is certain of every metric: the leading one with its interval, the others by their change."""
     a, b = names
     sample = f"{leading.blocks} blocks" if question.in_pairs else f"{leading.blocks} starts a side"
-    if leading.blocks < BLOCKS_MIN:
+    if verdict == "cannot tell" and leading.blocks < BLOCKS_MIN:
         few = f"{leading.title} is known of {sample}, and at least {BLOCKS_MIN} are needed"
         return f"Cannot tell {b} from {a}: {few}. Measured: {_figures(leading, sample)}."
     within = numbers.share(question.within)
