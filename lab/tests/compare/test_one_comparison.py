@@ -47,6 +47,11 @@ def test_it_ends_with_a_verdict_in_one_sentence_and_a_page(done: tuple[FakeCheck
     assert f"smallest differences by calibration: {SMALLEST}" in output
 
 
+def test_every_metric_that_is_measured_is_judged(done: tuple[FakeCheckout, str]) -> None:
+    names = [metric["name"] for metric in record(done[0])[0]["result"]["metrics"]]
+    assert {"p50", "p90", "throughput", "cpu", "switches", "alloc"} <= set(names), names
+
+
 def test_every_block_has_a_fresh_start_of_each_side_and_windows_in_turns(done: tuple[FakeCheckout, str]) -> None:
     found, directory = record(done[0])
     assert [block["number"] for block in found["blocks"]] == [1, 2, 3, 4, 5, 6]

@@ -89,7 +89,7 @@ def compare(
 @takes(
     *SIDES,
     *DESIGN_SETTINGS,
-    *(one for one in PLACE if one != "runtime"),
+    *LOCAL,
     refused=REFUSED | QUIET | {"runtime": "revisions are built locally"},
 )
 def regress(
