@@ -122,6 +122,19 @@ def test_a_stall_in_each_block_is_counted_and_leaves_the_typical_second_alone() 
     assert "stack-get is worse than queue-get: stalls a minute +5" in result.sentence
 
 
+def test_a_block_whose_typical_second_has_no_response_is_not_left_out_as_if_it_were_fast() -> None:
+    calm, dead = (1.0,) * 3, (1.0, float("inf"), float("inf"))
+    b = [*others(1000, seconds_ms=calm)[1:], block(1000, seconds_ms=dead)]
+    result = judge_blocks(blocks(1000, seconds_ms=calm), b, TOGETHER, NAMES)
+    assert not {"typical-p99", "stalls"} & {found.name for found in result.metrics}
+
+
+def test_a_declared_metric_that_was_not_measured_hides_no_certain_one() -> None:
+    result = judge_blocks(blocks(1000), others(1200), Question(0.05, "p99.9"), NAMES)
+    assert result.verdict == "worse"
+    assert result.cautions == ["METRIC=p99.9 was not measured in two blocks or more"]
+
+
 def test_a_second_without_a_response_is_a_stall() -> None:
     assert block(1000, seconds_ms=(1.0, 1.0, float("inf"))).stalls_a_minute == 20
 

@@ -25,8 +25,6 @@ from lab.statistics import (
 
 REACHED = 0.99
 """A block that served less than this share of the offered rate is saturated: its latency measures the backlog."""
-
-
 LEADING = ("typical-p99", "p99", "typical-p50", "p50", THROUGHPUT.name)
 """The metrics that stand for a comparison in which no difference is certain, the best one that was measured first."""
 
@@ -85,12 +83,14 @@ def judge_blocks(a: Sequence[Measured], b: Sequence[Measured], question: Questio
         for name, side in zip(names, (a, b), strict=True)
         if not any(block.served for block in side)
     ]
-    chosen = THROUGHPUT.name if saturated else question.metric
+    declared = next((result.name for result in results if result.name == question.metric), None)
+    if question.metric is not None and declared is None:
+        cautions.append(f"METRIC={question.metric} was not measured in two blocks or more")
+    chosen = THROUGHPUT.name if saturated else declared
     leading = _leading(results, chosen)
     if leading is None:
-        lacks = next((metric.title for metric in METRICS if metric.name == chosen), "every metric")
         verdict: ResultWord = "cannot tell"
-        sentence = f"Cannot tell: {lacks} was not measured in two blocks or more."
+        sentence = f"Cannot tell: {'served' if saturated else 'every metric'} is known of fewer than two blocks."
     else:
         results = [result.model_copy(update={"primary": result.name == leading.name}) for result in results]
         leading = next(result for result in results if result.primary)
@@ -180,8 +180,13 @@ def difference_in_unit(metric: MetricResult, value: float) -> str:
 
 
 def _compared(metric: Metric, a: Sequence[Measured], b: Sequence[Measured], question: Question) -> _Compared | None:
-    """Return a metric's figures and their difference, over blocks or starts that have it; None below two."""
+    """Return a metric's figures and their difference, over blocks or starts that have it; None below two.
+
+    None too if it is infinite in one of them.
+    """
     values = [[metric.value(block) for block in side] for side in (a, b)]
+    if any(value == math.inf for side in values for value in side):
+        return None  # a block without it would be a slow one that is left out
     if question.in_pairs:
         pairs = [(x, y) for x, y in zip(*values, strict=True) if _known(metric, x) and _known(metric, y)]
         values = [[x for x, _ in pairs], [y for _, y in pairs]]

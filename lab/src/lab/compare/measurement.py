@@ -63,17 +63,16 @@ class Measured:
         return self.served / self.elapsed_s if self.elapsed_s else None
 
     def typical_ms(self, percentile: str) -> float | None:
-        """Return a percentile of the typical second; None if it is not known, or if the typical second is a stall."""
+        """Return a percentile of the typical second, infinite if that has no response; None if it is not known."""
         seconds = self.seconds_ms.get(percentile)
-        typical = median(seconds) if seconds else math.inf
-        return typical if math.isfinite(typical) else None
+        return median(seconds) if seconds else None
 
     @property
     def stalls_a_minute(self) -> float | None:
-        """Stalls; None if the seconds are not known."""
+        """Stalls, infinite if the typical second is one; None if the seconds are not known."""
         seconds, typical = self.seconds_ms.get("99", ()), self.typical_ms("99")
-        if typical is None:
-            return None
+        if typical is None or typical == math.inf:
+            return typical
         return 60 * sum(second > STALL * typical for second in seconds) / len(seconds)
 
     @property
