@@ -51,14 +51,15 @@ def test_the_run_records_its_cluster_and_node(finished_run: FinishedRun) -> None
     environment = json.loads((finished_run.directory / "run.json").read_text())["environment"]
     cluster, (node,) = environment["cluster"], environment["cluster"]["nodes"]
     assert (cluster["network"], cluster["generators"], cluster["store"]) == ("cluster", 2, "emptyDir")
-    assert cluster["round_trip_us"] > 0
-    assert (node["name"], len(node["parts"])) == (NODE, 3)
+    of_run = node["measured"]
+    assert cluster["measured"]["round_trip_us"] > 0
+    assert (node["name"], len(of_run["parts"])) == (NODE, 3)
     assert node["kernel"] == os.uname().release == environment["kernel"]
     assert node["allowed_cpus"].isdigit(), "one CPU, of its own"
-    assert 0 < node["clock_uncertainty_ms"] < 50
-    assert abs(node["clock_ahead_ms"]) <= node["clock_uncertainty_ms"], "it is this machine's clock"
-    assert node["audit"]["busy_share"] > 0
-    assert node["audit"]["throttled_s"] is not None
+    assert 0 < of_run["clock_uncertainty_ms"] < 50
+    assert abs(of_run["clock_ahead_ms"]) <= of_run["clock_uncertainty_ms"], "it is this machine's clock"
+    assert of_run["audit"]["busy_share"] > 0
+    assert of_run["audit"]["throttled_s"] is not None
     assert node["host"]["kernel_build"] == os.uname().version
     assert f"Node {NODE}" in (finished_run.directory / "report.md").read_text()
 
