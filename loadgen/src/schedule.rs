@@ -114,7 +114,10 @@ fn constant_due_ns(Rate { requests, seconds }: Rate, index: u64) -> u64 {
 struct Placed {
     step: Step,
     start_ns: u64,
+    /// Number of evenly spaced requests before this step.
     first_index: u64,
+    /// The same as a real number, by which Poisson arrivals are placed: a step may end between two requests.
+    area_before: f64,
 }
 
 /// The plan of a run. Times are in nanoseconds since its start.
@@ -128,6 +131,8 @@ pub struct Schedule {
     warmup_ns: u64,
     /// No request is due from this time on. This is the end of the run, unless the number of requests is limited.
     sending_ns: u64,
+    /// The last Poisson arrival that is due. Unlike times, which are whole nanoseconds, no two arrivals share an index.
+    last_index: f64,
     /// Seed of Poisson arrivals; `None` if arrivals are evenly spaced.
     seed: Option<u64>,
 }
@@ -141,10 +146,11 @@ impl Schedule {
     /// A plan of one or more steps. Panics if there is none.
     pub fn of_steps(steps: &[Step]) -> Self {
         assert!(!steps.is_empty(), "a plan has a step");
-        let (mut placed, mut start_ns, mut first_index) = (Vec::new(), 0, 0);
+        let (mut placed, mut start_ns, mut first_index, mut area_before) = (Vec::new(), 0, 0, 0.0);
         for step in steps {
-            placed.push(Placed { step: *step, start_ns, first_index });
+            placed.push(Placed { step: *step, start_ns, first_index, area_before });
             start_ns += step.length_ns();
+            area_before += step.area();
             first_index += step.due_before(step.length_ns());
         }
         Self {
@@ -153,6 +159,7 @@ impl Schedule {
             requests: first_index,
             warmup_ns: 0,
             sending_ns: start_ns,
+            last_index: f64::INFINITY,
             seed: None,
         }
     }
@@ -177,7 +184,10 @@ impl Schedule {
     pub fn limited_to(mut self, requests: u64, parties: u64) -> Self {
         let last_due_ns = match self.seed {
             None => Some(self.due_ns(self.due_before(self.warmup_ns) + requests - 1)),
-            Some(_) => arrivals::nth_due_after(&self, self.warmup_ns, requests, parties),
+            Some(_) => arrivals::nth_index_after(&self, self.warmup_ns, requests, parties).map(|last_index| {
+                self.last_index = last_index;
+                self.due_at(last_index)
+            }),
         };
         if let Some(last_due_ns) = last_due_ns {
             self.sending_ns = self.duration_ns.min(last_due_ns + 1);
@@ -245,9 +255,12 @@ impl Schedule {
 
     /// As [`Self::due_ns`], for a fractional index: the inverse of the number of due requests.
     fn due_at(&self, index: f64) -> u64 {
-        let after = self.steps.partition_point(|placed| placed.first_index as f64 <= index).max(1);
+        if index > self.last_index {
+            return self.duration_ns;
+        }
+        let after = self.steps.partition_point(|placed| placed.area_before <= index);
         let placed = &self.steps[after - 1];
-        let within = index - placed.first_index as f64;
+        let within = index - placed.area_before;
         if within >= placed.step.area() {
             return self.steps.get(after).map_or(self.duration_ns, |next| next.start_ns);
         }

@@ -104,24 +104,27 @@ impl Arrivals {
     }
 }
 
-/// When the `count`-th request from `from_ns` on is due, over the Poisson processes of `parties`. `None` if the plan
-/// ends earlier.
-pub(super) fn nth_due_after(schedule: &Schedule, from_ns: u64, count: u64, parties: u64) -> Option<u64> {
+/// The index of the `count`-th request that is due at `from_ns` or later, over the Poisson processes of `parties`. `None`
+/// if the plan ends earlier.
+pub(super) fn nth_index_after(schedule: &Schedule, from_ns: u64, count: u64, parties: u64) -> Option<f64> {
     use std::cmp::Reverse;
     let mut drawn: Vec<Arrivals> = (0..parties).map(|party| Arrivals::new(schedule, party, parties)).collect();
+    // The bits of positive numbers have the numbers' order.
+    let position = |arrivals: &Arrivals| arrivals.poisson.as_ref().map_or(0, |poisson| poisson.index.to_bits());
     let mut next: std::collections::BinaryHeap<_> =
-        drawn.iter().enumerate().map(|(party, arrivals)| Reverse((arrivals.due_ns, party))).collect();
+        drawn.iter().enumerate().map(|(party, arrivals)| Reverse((position(arrivals), party))).collect();
     let mut counted = 0;
-    while let Some(Reverse((due_ns, party))) = next.pop() {
-        if due_ns >= schedule.duration_ns {
+    while let Some(Reverse((bits, party))) = next.pop() {
+        let arrivals = &mut drawn[party];
+        if arrivals.due_ns >= schedule.duration_ns {
             return None;
         }
-        counted += u64::from(due_ns >= from_ns);
+        counted += u64::from(arrivals.due_ns >= from_ns);
         if counted == count {
-            return Some(due_ns);
+            return Some(f64::from_bits(bits));
         }
-        drawn[party].take(schedule, 1);
-        next.push(Reverse((drawn[party].due_ns, party)));
+        arrivals.take(schedule, 1);
+        next.push(Reverse((position(arrivals), party)));
     }
     None
 }

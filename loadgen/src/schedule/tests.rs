@@ -199,3 +199,42 @@ fn a_limit_leaves_exactly_that_many_requests_due_after_the_warmup() {
         assert!(!plan.limited_to(1_000_000, parties).is_limited(), "the time limit comes first");
     }
 }
+
+/// The due times of all `parties`, in order.
+fn all_due(plan: &Schedule, parties: u64) -> Vec<u64> {
+    let mut due = Vec::new();
+    for party in 0..parties {
+        let mut arrivals = Arrivals::new(plan, party, parties);
+        while arrivals.due_ns() < plan.end_ns() {
+            due.push(arrivals.due_ns());
+            arrivals.take(plan, 1);
+        }
+    }
+    due.sort_unstable();
+    due
+}
+
+#[test]
+fn poisson_arrivals_of_a_step_that_ends_between_two_requests_are_no_burst_in_the_next() {
+    // 1.05 requests in the warm-up and 0.7 in the first step.
+    let plan = plan("7:100ms,3-7:300ms").with_warmup(150_000_000);
+    let mut total = 0;
+    for seed in 0..1000 {
+        let due = all_due(&plan.clone().with_poisson_arrivals(seed), 4);
+        total += due.len();
+        assert!(due.windows(2).all(|pair| pair[0] < pair[1]), "seed {seed}: {due:?}");
+    }
+    // The plan has 3.25 requests: 1.05, 0.7 and 1.5. The standard error of the mean of 1000 runs is 0.06.
+    let mean = total as f64 / 1000.0;
+    assert!((mean - 3.25).abs() < 0.24, "{mean}");
+}
+
+#[test]
+fn a_limit_counts_poisson_arrivals_that_are_due_in_the_same_nanosecond_one_by_one() {
+    // A thousand million a second: every other nanosecond or so has several.
+    let plan = constant(1_000_000_000, 1, SECOND).with_poisson_arrivals(1);
+    for requests in 1..300 {
+        let limited = plan.clone().limited_to(requests, 3);
+        assert_eq!(all_due(&limited, 3).len() as u64, requests);
+    }
+}
