@@ -139,17 +139,20 @@ impl Batch {
 
     /// Counts the requests in `text`, as [`Batch::of`] does, but reuses this batch's memory.
     ///
-    /// Line ends after a request belong to it: servers skip them (RFC 9112 §2.2). Checks a GET without a body in full
-    /// only if it is the first request of this batch's lifetime.
+    /// Line ends before and after a request belong to it: servers skip them (RFC 9112 §2.2). Checks a GET without a body
+    /// in full only if it is the first request of this batch's lifetime.
     pub fn set(&mut self, text: &[u8]) -> Result<(), RequestError> {
         let checked = self.count > 0;
         self.count = 0;
         self.mixed.clear();
-        if text.is_empty() {
-            return Err(RequestError::Empty);
-        }
         let (mut rest, mut body_length) = (text, 0);
         loop {
+            while let [b'\r' | b'\n', after @ ..] = rest {
+                rest = after;
+            }
+            if rest.is_empty() {
+                return if self.count > 0 { Ok(()) } else { Err(RequestError::Empty) };
+            }
             let operation = Operation::of(rest);
             let number = self.count + 1;
             // The usual case: one request without a body. `wrk.format` made its text, or a script whose first request on
@@ -179,12 +182,6 @@ impl Batch {
             }
             self.count += 1;
             rest = &rest[length..];
-            while let [b'\r' | b'\n', after @ ..] = rest {
-                rest = after;
-            }
-            if rest.is_empty() {
-                return Ok(());
-            }
         }
     }
 
@@ -257,6 +254,7 @@ mod tests {
         assert_eq!((same.operation(0), same.operation(1)), (Operation::Put, Operation::Put));
         assert_eq!(Batch::of(b"PUTS / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap().operation(0), Operation::Other);
         assert!(Batch::of(HEAD.as_bytes()).unwrap().is_head(0));
+        assert!(Batch::of(format!("\r\n\n{HEAD}").as_bytes()).unwrap().is_head(0), "after line ends");
         assert_eq!(Batch::of(format!("{PUT}\r\n{GET}\r\n\n").as_bytes()).unwrap().count(), 2);
     }
 
@@ -270,6 +268,7 @@ mod tests {
     #[test]
     fn text_that_is_not_a_request_is_refused() {
         assert_eq!(Batch::of(b""), Err(RequestError::Empty));
+        assert_eq!(Batch::of(b"\r\n"), Err(RequestError::Empty));
         let no_end = b"GET / HTTP/1.1\r\nHost: x\r\n";
         assert_eq!(Batch::of(no_end), Err(RequestError::NoEndOfHeaders { number: 1 }));
         let short = RequestError::BodyTooShort { number: 1, found: 3, length: 4 };
