@@ -5,6 +5,7 @@
 //! `VIRTUAL_SEED` repeats a single one.
 
 mod cases;
+mod peer;
 mod properties;
 mod world;
 
