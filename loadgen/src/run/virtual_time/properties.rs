@@ -15,7 +15,12 @@ use std::collections::BTreeMap;
 const PIPELINED: &str = "function request() return wrk.format() .. wrk.format(nil, '/b') .. wrk.format() end\n";
 const STOPS: &str = "local n = 0\n\
     function request() n = n + 1; if n == 20 then wrk.thread:stop() end; return wrk.format() end\n";
-const DELAYS: &str = "function delay() return math.random(0, 30) end\n";
+const DELAYS: &str = "local n = 0; function delay() n = n + 1; return n * 7 % 31 end\n";
+
+/// Milliseconds that [`DELAYS`] returns at its `call`-th call in a thread, from 1.
+fn delay_ms(call: u64) -> u64 {
+    call * 7 % 31
+}
 
 /// A run that was drawn from a seed.
 #[derive(Debug)]
@@ -95,21 +100,29 @@ fn draw(seed: u64) -> Drawn {
 fn is_exact(drawn: &Drawn, arguments: &Arguments) -> bool {
     let Conditions { seed, service_ns, silent_from_ns, pieces_per_mille, .. } = drawn.conditions;
     let calm = Conditions { seed, service_ns, silent_from_ns, pieces_per_mille, ..Conditions::CALM };
+    // With one connection a thread, the calls of a thread's delay() are in the order of its requests.
+    let one_each = arguments.connections == arguments.threads;
     calm == drawn.conditions
-        && drawn.script.is_empty()
+        && (drawn.script.is_empty() || drawn.script == DELAYS && one_each)
         && arguments.pool == Pool::Fixed
         && arguments.idle == Idle::Sleep
-        && arguments.catch_up_max.is_none()
         && arguments.requests.is_none()
 }
 
-/// The latencies, and the number of unfinished requests, of a generator that is never late: each connection sends a
-/// request when it is due and the one before is answered.
-fn predicted(arguments: &Arguments, simulated: &Simulated) -> (Histogram<u64>, u64) {
+/// What [`predicted`] says of a run.
+struct Predicted {
+    latency: Histogram<u64>,
+    unfinished: u64,
+    timeouts: u64,
+}
+
+/// The run of a generator that is never late: each connection sends a request when it is due, the one before is
+/// answered, and `--catch-up-max` lets it.
+fn predicted(arguments: &Arguments, delays: bool, simulated: &Simulated) -> Predicted {
     let schedule = arguments.schedule();
     let (threads, loops) = (arguments.threads, simulated.seen.len() as u64);
     let (warmup_ns, end_ns) = (START_NS + schedule.warmup_ns(), START_NS + schedule.end_ns());
-    let (mut latency, mut unfinished) = (new_histogram(), 0);
+    let mut predicted = Predicted { latency: new_histogram(), unfinished: 0, timeouts: 0 };
     for (event_loop, seen) in simulated.seen.iter().enumerate() {
         let threads_of_loop = (threads - event_loop as u64).div_ceil(loops);
         let mut by_connection: BTreeMap<u64, Vec<(u64, Option<u64>)>> = BTreeMap::new();
@@ -121,31 +134,53 @@ fn predicted(arguments: &Arguments, simulated: &Simulated) -> (Histogram<u64>, u
             let connection = opened / threads_of_loop * threads + thread;
             let mut arrivals = Arrivals::new(&schedule, connection, arguments.connections_per_thread() * threads);
             let mut served = by_connection.remove(&opened).unwrap_or_default().into_iter();
-            let mut free_ns = 0;
+            let (mut free_ns, mut held_ns, mut delayed_ns, mut calls) = (0, 0, 0, 0);
             while START_NS + arrivals.due_ns() < end_ns {
-                let due_ns = START_NS + arrivals.due_ns();
+                let planned_ns = START_NS + arrivals.due_ns();
                 arrivals.take(&schedule, 1);
-                let sends_ns = due_ns.max(free_ns);
-                if due_ns < warmup_ns && sends_ns >= warmup_ns {
+                let of_the_warmup = planned_ns < warmup_ns;
+                let asks_ns = planned_ns.max(free_ns).max(held_ns);
+                if of_the_warmup && asks_ns >= warmup_ns {
+                    continue;
+                }
+                let mut due_ns = planned_ns;
+                if delays {
+                    calls += 1;
+                    due_ns = (planned_ns + delay_ms(calls) * MILLISECOND).max(delayed_ns);
+                }
+                let sends_ns = due_ns.max(asks_ns);
+                if of_the_warmup && sends_ns >= warmup_ns {
+                    // The delay was kept; then all requests of the warm-up were dropped.
+                    free_ns = sends_ns;
                     continue;
                 }
                 if sends_ns >= end_ns {
-                    unfinished += u64::from(due_ns >= warmup_ns);
+                    predicted.unfinished += u64::from(due_ns < end_ns);
+                    delayed_ns = due_ns;
                     continue;
                 }
+                delayed_ns = due_ns;
                 let (sent_ns, answered_ns) = served.next().expect("the request was sent");
                 assert_eq!(sent_ns, sends_ns, "due at {due_ns} on a connection that is free at {free_ns}");
                 free_ns = answered_ns.unwrap_or(u64::MAX);
-                if due_ns >= warmup_ns && free_ns <= end_ns {
-                    latency.saturating_record(free_ns - due_ns);
-                } else {
-                    unfinished += u64::from(due_ns >= warmup_ns);
+                if let Some(factor) = arguments.catch_up_max {
+                    let gap_ns = START_NS + arrivals.due_ns() - planned_ns;
+                    held_ns = sent_ns + (gap_ns as f64 / factor) as u64;
                 }
+                if of_the_warmup {
+                    continue;
+                }
+                if free_ns <= end_ns {
+                    predicted.latency.saturating_record(free_ns - due_ns);
+                } else {
+                    predicted.unfinished += 1;
+                }
+                predicted.timeouts += u64::from(free_ns.min(end_ns) - sent_ns > arguments.timeout_ns);
             }
             assert_eq!(served.next(), None, "a request too many");
         }
     }
-    (latency, unfinished)
+    predicted
 }
 
 /// When the requests of a whole load are due, from the start.
@@ -197,9 +232,12 @@ fn check(seed: u64, folder: &std::path::Path) {
     if whole && one_by_one {
         assert_eq!(results.requests_due, measured, "due");
     }
-    if let Some(requests) = arguments.requests.filter(|_| whole) {
-        assert!(results.requests_due <= requests || !one_by_one, "{} of {requests}", results.requests_due);
+    if let Some(requests) = arguments.requests.filter(|_| whole && one_by_one) {
+        let unlimited = due_times(&Arguments { requests: None, ..arguments.clone() });
+        let planned = unlimited.iter().filter(|due_ns| **due_ns >= arguments.warmup_ns).count() as u64;
+        assert_eq!(results.requests_due, requests.min(planned), "of {requests} requests");
     }
+    assert!(sum.errors.timeout <= sum.sent, "at most one timeout a request");
 
     // Latency = net latency + the generator's own delays. The server's part is never counted as the generator's.
     let latencies = &sum.latencies;
@@ -218,11 +256,12 @@ fn check(seed: u64, folder: &std::path::Path) {
         }
     }
     if is_exact(&drawn, &arguments) {
-        let (predicted, unfinished) = predicted(&arguments, &simulated);
-        assert_eq!(latencies.latency, predicted, "latency");
-        assert_eq!(latencies.net, predicted, "net latency");
+        let predicted = predicted(&arguments, drawn.script == DELAYS, &simulated);
+        assert_eq!(latencies.latency, predicted.latency, "latency");
+        assert_eq!(latencies.net, predicted.latency, "net latency");
         assert_eq!(latencies.send_lag.max(), 0, "send lag");
-        assert_eq!(results.unfinished.count, unfinished, "unfinished");
+        assert_eq!(results.unfinished.count, predicted.unfinished, "unfinished");
+        assert_eq!(sum.errors.timeout, predicted.timeouts, "timeouts");
         assert!(results.verdict.kept, "{:?}", results.verdict);
     }
 
