@@ -21,6 +21,9 @@ use state::State;
 pub use statistics::{LuaDistribution, Summary};
 use thread::ThreadHandle;
 
+/// The longest delay, 292 years: a longer one would overflow the clock, and no run is as long.
+const DELAY_NS_MAX: u64 = i64::MAX as u64;
+
 /// A failure of a script. The text names the file and the line.
 #[derive(Debug, Clone, Error)]
 #[error("{0}")]
@@ -238,7 +241,7 @@ impl ThreadScript {
         call().map_err(|error| ScriptError::in_function("response", &error))
     }
 
-    /// Nanoseconds by which the next request is delayed. The script returns milliseconds.
+    /// Nanoseconds by which the next request is delayed, at most [`DELAY_NS_MAX`]. The script returns milliseconds.
     pub fn delay_ns(&self) -> Result<u64, ScriptError> {
         if !self.delays {
             return Ok(0);
@@ -250,7 +253,7 @@ impl ThreadScript {
         };
         let delay_ms = returned().map_err(|error| ScriptError::in_function("delay", &error))?;
         delay_ms
-            .map(|delay_ms| (delay_ms * 1e6) as u64)
+            .map(|delay_ms| ((delay_ms * 1e6) as u64).min(DELAY_NS_MAX))
             .map_err(|got| ScriptError::new(format!("script: delay: expected milliseconds from 0, got {got}")))
     }
 

@@ -21,6 +21,7 @@ fn median(values: &[u64]) -> u64 {
     values[values.len() / 2]
 }
 
+// The longest test, 10 s: only the process's own memory shows what each request and second leaves behind.
 #[test]
 fn memory_stays_flat_at_ten_thousand_requests_a_second_with_every_output_on() {
     let seconds: usize = std::env::var("SOAK_SECONDS").map_or(10, |text| text.parse().expect("SOAK_SECONDS"));

@@ -59,6 +59,7 @@ fn the_hdr_log_holds_the_samples_of_the_report_in_nanoseconds() {
     }
 }
 
+// Four seconds of real time: the page must be served while the loops are running.
 #[test]
 fn metrics_are_served_during_the_run() {
     let server = quick_server();

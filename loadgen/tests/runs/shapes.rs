@@ -1,7 +1,8 @@
 //! Tests of which requests a run sends: warm-up, limits on their number, open pools, the limit on catching up,
 //! and threads that share an event loop.
 
-use crate::support::{Manner, OK, Run, TruthServer, holds_in_runs, load, load_with};
+use crate::support::judge::holds_in_runs;
+use crate::support::{Manner, OK, Run, TruthServer, load, load_with};
 use std::time::Duration;
 
 fn server_that_answers_after(delay: Duration) -> TruthServer {

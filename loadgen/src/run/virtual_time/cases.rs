@@ -31,9 +31,12 @@ fn a_varying_delay_is_no_latency_of_the_next_request() {
 
 #[test]
 fn a_request_that_is_still_in_its_delay_at_the_end_is_not_due() {
-    let delayed = run("-t1 -c2 -R10 -d2s", "function delay() return 5000 end", QUICK);
-    assert_eq!((delayed.results.requests_due, delayed.results.unfinished.count), (0, 0));
-    assert!(!report(&delayed).contains("Unfinished"), "{}", report(&delayed));
+    // The last two are more nanoseconds than the clock has.
+    for delay_ms in ["5000", "1.84e13", "1e300"] {
+        let delayed = run("-t1 -c2 -R10 -d2s", &format!("function delay() return {delay_ms} end"), QUICK);
+        assert_eq!((delayed.results.requests_due, delayed.results.unfinished.count), (0, 0), "{delay_ms}");
+        assert!(!report(&delayed).contains("Unfinished"), "{}", report(&delayed));
+    }
     // Due at 0.1 s, 0.2 s, … 1.9 s and delayed by 150 ms: the last two are not due at 2 s. The server is silent from 1 s.
     let silent = Conditions { silent_from_ns: Some(START_NS + SECOND), ..QUICK };
     let late = run("-t1 -c1 -R10 -d2s", "function delay() return 150 end", silent);
@@ -150,6 +153,14 @@ fn due_unsent_requests_are_the_backlog_of_each_second() {
     let known = results.censored().from_percentile.unwrap();
     assert!((known - 100.0 * results.sum.requests as f64 / 240.0).abs() < 1e-9, "{known}");
     assert!(report(&run).contains(&format!("percentiles above {known:.3}% are unknown")), "{}", report(&run));
+}
+
+#[test]
+fn slow_rates_and_rates_below_the_thread_count_are_kept() {
+    for (words, due) in [("-t1 -c1 -d3s -R0.5", 2), ("-t4 -c8 -d3s -R1", 3), ("-t2 -c2 -d300ms -R1000", 300)] {
+        let run = run(words, "", QUICK);
+        assert_eq!((run.results.requests_due, run.results.sum.requests, run.seen[0].len()), (due, due, due as usize));
+    }
 }
 
 #[test]
