@@ -40,6 +40,8 @@ with a report of the results so far.";
 /// Applies load to an HTTP server at a constant rate and reports its latency.
 #[derive(Debug, Clone, Parser)]
 #[command(name = "loadgen", version, disable_version_flag = true, after_help = EXAMPLES, max_term_width = 110)]
+// As in wrk2, the last value of an option counts, so that a user can append to a given command line.
+#[command(args_override_self = true)]
 pub struct Arguments {
     /// Number of threads, each with its own script state; at most one per connection. Threads on the same CPU share an
     /// event loop.

@@ -148,33 +148,44 @@ local PENDING_MAX = 65536
 local stdout = io.stdout
 local file = getmetatable(stdout).__index
 local write, flush, exit = file.write, file.flush, os.exit
-local pending = ""
+local parts, part_count, pending_bytes = {}, 0, 0
 stdout:setvbuf("line")
+
+local function take_pending()
+  local text = table.concat(parts)
+  parts, part_count, pending_bytes = {}, 0, 0
+  return text
+end
 
 function file.write(self, ...)
   if self ~= stdout then
     return write(self, ...)
   end
+  local complete = false
   for i = 1, select("#", ...) do
     local part = select(i, ...)
     if type(part) ~= "string" and type(part) ~= "number" then
       error(("bad argument #%d to 'write' (string expected, got %s)"):format(i, type(part)), 2)
     end
-    pending = pending .. part
+    part_count = part_count + 1
+    parts[part_count] = part
+    pending_bytes = pending_bytes + string.len(part)
+    complete = complete or string.find(part, "\n", 1, true) ~= nil
   end
-  local lines = string.match(pending, "^.*\n") or (#pending > PENDING_MAX and pending)
-  if not lines then
+  if not complete and pending_bytes <= PENDING_MAX then
     return true
   end
-  pending = string.sub(pending, #lines + 1)
+  local text = take_pending()
+  local lines = string.match(text, "^.*\n") or text
+  if #lines < #text then
+    parts, part_count, pending_bytes = { string.sub(text, #lines + 1) }, 1, #text - #lines
+  end
   return write(stdout, lines)
 end
 
 function file.flush(self)
   if self == stdout then
-    local text = pending
-    pending = ""
-    write(stdout, text)
+    write(stdout, take_pending())
   end
   return flush(self)
 end
