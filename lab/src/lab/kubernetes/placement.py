@@ -5,12 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from lab.errors import InputError
 
-GENERATORS_MAX = 256
-NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-QUANTITY = re.compile(r"[1-9][0-9]*(Ki|Mi|Gi|Ti)")
+NUMBERS = {"generators": range(1, 257), "service_cpus": range(1, 1025), "load_cpus": range(1025)}
+FORMS = {
+    "namespace": (r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", "a name such as lsmlab-2"),
+    "store": (r"emptyDir|pvc|/[-\w./]+", "emptyDir, pvc, or an absolute path on the service's node"),
+    "service_memory": (r"[1-9][0-9]*(Ki|Mi|Gi|Ti)", "such as 4Gi"),
+    "image_pull": (r"IfNotPresent|Never|Always", "IfNotPresent or Never or Always"),
+}
+"""The form of a setting's text, and what to expect, in words."""
+SWITCH = ("on|off", "on or off")
 
 
 @dataclass(frozen=True)
@@ -42,21 +49,23 @@ class Placement:
 
 def read_placement(environment: Mapping[str, str]) -> Placement:
     """Return the settings. Raises InputError, which names the variable and what is allowed."""
-    default = Placement()
-    text = {name: environment.get(name.upper(), "").strip() for name in Placement.__dataclass_fields__}
-    return Placement(
-        namespace=_matching("NAMESPACE", text["namespace"], NAME, "a name such as lsmlab-2", default.namespace),
-        generators=_number("GENERATORS", text["generators"], 1, GENERATORS_MAX, default.generators),
-        spread=_switch("SPREAD", text["spread"], default.spread),
-        host_network=_switch("HOST_NETWORK", text["host_network"], default.host_network),
-        store=_store(text["store"] or default.store),
-        service_cpus=_number("SERVICE_CPUS", text["service_cpus"], 1, 1024, default.service_cpus),
-        service_memory=_matching("SERVICE_MEMORY", text["service_memory"], QUANTITY, "such as 4Gi", "4Gi"),
-        load_cpus=_number("LOAD_CPUS", text["load_cpus"], 0, 1024, 0) if text["load_cpus"] else None,
-        exclusive_cpus=_switch("EXCLUSIVE_CPUS", text["exclusive_cpus"], default.exclusive_cpus),
-        registry=text["registry"] and text["registry"].rstrip("/") + "/",
-        image_pull=_one_of("IMAGE_PULL", text["image_pull"], ("IfNotPresent", "Never", "Always")),
-    )
+    given = {name: environment.get(name.upper(), "").strip() for name in Placement.__dataclass_fields__}
+    values: dict[str, Any] = {name: _parsed(name, text) for name, text in given.items() if text}
+    return Placement(**values)
+
+
+def _parsed(name: str, text: str) -> str | int | bool:
+    if name == "registry":
+        return text.rstrip("/") + "/"
+    if (numbers := NUMBERS.get(name)) is not None:
+        if text.isdigit() and int(text) in numbers:
+            return int(text)
+        expected = f"a whole number from {numbers.start} to {numbers.stop - 1}"
+    else:
+        form, expected = FORMS.get(name, SWITCH)
+        if re.fullmatch(form, text):
+            return text if name in FORMS else text == "on"
+    raise InputError(f"{name.upper()}={text}: expected {expected}")
 
 
 def check_division(generators: int, threads: int, connections: int) -> None:
@@ -69,33 +78,3 @@ def check_division(generators: int, threads: int, connections: int) -> None:
         f"THREADS must be a multiple of {generators}, and CONNECTIONS one of THREADS: "
         f"THREADS={fitting} CONNECTIONS={-(-connections // fitting) * fitting}",
     )
-
-
-def _number(name: str, text: str, least: int, most: int, default: int) -> int:
-    if not text:
-        return default
-    if not text.isdigit() or not least <= int(text) <= most:
-        raise InputError(f"{name}={text}: expected a whole number from {least} to {most}")
-    return int(text)
-
-
-def _switch(name: str, text: str, default: bool) -> bool:
-    return _one_of(name, text or ("on" if default else "off"), ("on", "off")) == "on"
-
-
-def _one_of(name: str, text: str, allowed: tuple[str, ...]) -> str:
-    if text and text not in allowed:
-        raise InputError(f"{name}={text}: expected {' or '.join(allowed)}")
-    return text or allowed[0]
-
-
-def _matching(name: str, text: str, pattern: re.Pattern[str], wanted: str, default: str) -> str:
-    if text and not pattern.fullmatch(text):
-        raise InputError(f"{name}={text}: expected {wanted}")
-    return text or default
-
-
-def _store(text: str) -> str:
-    if text in ("emptyDir", "pvc") or re.fullmatch(r"/[-\w./]+", text):
-        return text
-    raise InputError(f"STORE={text}: expected emptyDir, pvc, or an absolute path on the service's node")
