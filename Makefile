@@ -148,7 +148,7 @@ test-profiler: $(PROFILE_LIB) ## profile command and pictures
 # More processes than CPUs: most tests wait for fakes that wait.
 test-lab: ## experiments, phases, analysis, report (pages in headless Chromium, if it is installed)
 	@$(DEVELOPERS_PACKAGES)
-	$(PYTEST) -rs -n 6 lab/tests --ignore lab/tests/e2e
+	$(PYTEST) -rs -n 8 lab/tests --ignore lab/tests/e2e
 test-dashboards: ## Prometheus configuration and rules, dashboards
 	@$(DEVELOPERS_PACKAGES)
 	PYTHONPATH=lab/src $(VENV)/python dashboards/check.py

@@ -18,17 +18,39 @@ from support.fake_docker import FakeDocker
 CHECKOUT = Path(__file__).resolve().parents[2]
 
 
+def make_checkout(root: Path) -> Path:
+    """A checkout with a launcher, an empty lock file and a lab that prints its words."""
+    (root / "bin").mkdir(parents=True)
+    (root / "lab/src/lab").mkdir(parents=True)
+    shutil.copy(CHECKOUT / "bin/lab", root / "bin/lab")
+    (root / "lab/requirements.lock").write_text("")
+    (root / "lab/requirements-dev.lock").write_text("# for developers\n")
+    (root / "lab/src/lab/__init__.py").touch()
+    (root / "lab/src/lab/__main__.py").write_text("import sys; print('lab:', sys.argv[1:])")
+    return root
+
+
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A checkout with a launcher, an empty lock file and a lab that prints its words."""
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "lab/src/lab").mkdir(parents=True)
-    shutil.copy(CHECKOUT / "bin/lab", tmp_path / "bin/lab")
-    (tmp_path / "lab/requirements.lock").write_text("")
-    (tmp_path / "lab/requirements-dev.lock").write_text("# for developers\n")
-    (tmp_path / "lab/src/lab/__init__.py").touch()
-    (tmp_path / "lab/src/lab/__main__.py").write_text("import sys; print('lab:', sys.argv[1:])")
-    return tmp_path
+    return make_checkout(tmp_path / "checkout")
+
+
+Started = tuple[Path, subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Started:
+    """A checkout whose environment was made by its first lab, which takes seconds, and what that lab printed."""
+    root = make_checkout(tmp_path_factory.mktemp("first") / "checkout")
+    return root, launch(root, "run", "a b")
+
+
+@pytest.fixture
+def with_environment(first: Started, checkout: Path) -> Path:
+    """A checkout with an environment that is whole, but of no lock file."""
+    shutil.copytree(first[0] / ".venv", checkout / ".venv", symlinks=True)
+    (checkout / ".venv/requirements.lock").unlink()
+    return checkout
 
 
 def launch(checkout: Path, *words: str, path: str | None = None, **more: str) -> subprocess.CompletedProcess[str]:
@@ -38,11 +60,11 @@ def launch(checkout: Path, *words: str, path: str | None = None, **more: str) ->
     )
 
 
-def test_it_makes_the_environment_once_and_passes_words_on(checkout: Path) -> None:
-    first = launch(checkout, "run", "a b")
-    assert first.returncode == 0, first.stderr
-    assert "making .venv" in first.stderr
-    assert first.stdout == "lab: ['run', 'a b']\n"
+def test_it_makes_the_environment_once_and_passes_words_on(first: Started) -> None:
+    checkout, done = first
+    assert done.returncode == 0, done.stderr
+    assert "making .venv" in done.stderr
+    assert done.stdout == "lab: ['run', 'a b']\n"
     second = launch(checkout)
     assert second.stderr == ""
     (checkout / "lab/requirements.lock").write_text("# changed\n")
@@ -51,10 +73,10 @@ def test_it_makes_the_environment_once_and_passes_words_on(checkout: Path) -> No
     assert third.returncode == 0
 
 
-def test_the_packages_of_developers_are_installed_only_if_asked_for_and_then_stay(checkout: Path) -> None:
-    assert "making .venv from lab/requirements.lock" in launch(checkout).stderr
-    assert "making .venv from lab/requirements-dev.lock" in launch(checkout, LAB_PACKAGES="dev").stderr
-    assert launch(checkout).stderr == "", "a run between two tests installs nothing"
+def test_the_packages_of_developers_are_installed_only_if_asked_for_and_then_stay(with_environment: Path) -> None:
+    assert "making .venv from lab/requirements.lock" in launch(with_environment).stderr
+    assert "making .venv from lab/requirements-dev.lock" in launch(with_environment, LAB_PACKAGES="dev").stderr
+    assert launch(with_environment).stderr == "", "a run between two tests installs nothing"
 
 
 def names(lock: str) -> set[str]:
@@ -80,12 +102,12 @@ def test_every_package_that_a_user_installs_has_a_permissive_licence() -> None:
     assert {name: text for name, text in licences.items() if not PERMISSIVE.search(text)} == {}
 
 
-def test_it_fails_clearly_when_the_packages_cannot_be_installed(checkout: Path) -> None:
-    (checkout / "lab/requirements.lock").write_text("./nonesuch\n")
-    done = launch(checkout)
+def test_it_fails_clearly_when_the_packages_cannot_be_installed(with_environment: Path) -> None:
+    (with_environment / "lab/requirements.lock").write_text("./nonesuch\n")
+    done = launch(with_environment)
     assert done.returncode != 0
     assert "could not be installed" in done.stderr
-    assert launch(checkout).returncode != 0, "a broken environment is not taken for a whole one"
+    assert launch(with_environment).returncode != 0, "a broken environment is not taken for a whole one"
 
 
 def test_without_python_and_docker_the_error_names_what_to_install(checkout: Path, tmp_path: Path) -> None:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-import lab
+from support.checkout import FakeCheckout
 
 PROFILER = """#!/bin/sh
 case "$*" in *"--to 1ms"*) echo "profile: the window is empty" >&2; exit 1;; esac
 out=$3
 test -f "$out/profile.jfr" && test -n "$JAVA_HOME" && echo "$@" >"$out/words"
 """
-SOURCES = str(Path(lab.__file__).parents[1])
 RUN = "stack-get/20261121T091433Z"
 
 
@@ -39,12 +35,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def window(root: Path, *words: str) -> tuple[int, str]:
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("LAB_")}
-    done = subprocess.run(
-        [sys.executable, "-m", "lab", "profile-window", *words],
-        env={**environment, "PYTHONPATH": SOURCES, "LAB_ROOT": str(root)}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    return done.returncode, done.stdout + done.stderr
+    return FakeCheckout(root).lab("profile-window", *words)
 
 
 @pytest.mark.parametrize("name", [RUN, "stack-get"])

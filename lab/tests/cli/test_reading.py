@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from report.synthesis import Shape, make_run
+from support.checkout import FakeCheckout
 
 REPORT = Path(__file__).parents[1] / "analysis/testdata/wrk2/stack-get-t4-c64-R70000-d1m.txt"
 
 
-def lab(*words: str, stdin: str | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+def lab(*words: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "lab", *words]
     source = str(Path(__file__).parents[2] / "src")
     return subprocess.run(
@@ -25,7 +26,7 @@ def lab(*words: str, stdin: str | None = None, **environment: str) -> subprocess
         text=True,
         check=False,
         timeout=300,
-        env={**os.environ, "PYTHONPATH": source, "COLUMNS": "200", **environment},
+        env={**os.environ, "PYTHONPATH": source, "COLUMNS": "200"},
     )
 
 
@@ -105,17 +106,13 @@ def test_an_unreadable_input_is_reported_without_a_traceback(
 
 def test_a_report_is_written_again(tmp_path: Path) -> None:
     run = make_run(tmp_path, Shape(seconds=2, profiled=False))
-    done = lab("report", str(run))
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == str(run / "report.html")
+    assert FakeCheckout(tmp_path).lab("report", str(run)) == (0, f"{run}/report.html\n")
     assert (run / "report.html").stat().st_size > 10_000
 
 
 def test_a_run_is_named_as_in_the_list_of_runs(tmp_path: Path) -> None:
-    run = make_run(tmp_path / "sync-get/20261123T101501Z", Shape(seconds=2, profiled=False))
-    done = lab("report", f"sync-get/{run.name}", LAB_RESULTS=str(tmp_path))
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == str(run / "report.html")
+    run = make_run(tmp_path / "results/sync-get/20261123T101501Z", Shape(seconds=2, profiled=False))
+    assert FakeCheckout(tmp_path).lab("report", f"sync-get/{run.name}") == (0, f"{run}/report.html\n")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="it stands for a full disk")
@@ -124,8 +121,7 @@ def test_on_a_full_disk_the_page_stays_as_it_was_and_no_part_of_a_new_one_is_lef
     run = make_run(tmp_path, Shape(seconds=2, profiled=False))
     (run / page).write_text("as it was")
     (run / f".{page}").symlink_to("/dev/full")
-    done = lab("report", str(run))
-    assert done.returncode == 1
-    assert "No space left on device" in done.stderr
+    code, output = FakeCheckout(tmp_path).lab("report", str(run))
+    assert (code, output.count("No space left on device")) == (1, 1), output
     assert (run / page).read_text() == "as it was"
     assert not os.path.lexists(run / f".{page}")

@@ -1,18 +1,20 @@
-"""The part of the fake JVM that serves: a module of its own, because its imports take longer than other commands."""
+"""The part of the fake JVM that serves: a module of its own, because its imports take longer than other commands.
+
+It speaks HTTP and reads its flat YAML by itself: importing `http.server` and `yaml` costs more than all else here, and
+the tests start it a thousand times.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import signal
+import socketserver
 import sys
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import yaml
 
 if TYPE_CHECKING:
     from known_server import KnownServer
@@ -27,20 +29,48 @@ def cpu_s() -> float:
     return REQUESTS["count"] * float(cost_us) / 1e6
 
 
-class Quiet(BaseHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        pass
+class Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True
+    daemon_threads = True
+
+    @property
+    def server_port(self) -> int:
+        return int(self.server_address[1])
+
+
+class Quiet(socketserver.StreamRequestHandler):
+    """Answers one request of a connection: `get` or `post`, at `path`."""
+
+    path = ""
+
+    def handle(self) -> None:
+        words = self.rfile.readline().decode("ascii").split()
+        if len(words) != 3:  # who only looks whether the port is open sends nothing
+            return
+        method, self.path, _ = words
+        while self.rfile.readline().strip():
+            pass
+        getattr(self, method.lower())()
 
     def answer(self, status: int, body: bytes = b"") -> None:
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        self.wfile.write(f"HTTP/1.0 {status} \r\nContent-Length: {len(body)}\r\n\r\n".encode("ascii") + body)
+
+
+def read_settings(config_file: Path) -> dict[str, object]:
+    """Return the keys and values of a YAML file that has nothing below them."""
+    settings: dict[str, object] = {}
+    for line in config_file.read_text().splitlines():
+        key, value = line.split(": ", 1)
+        try:
+            settings[key] = json.loads(value)
+        except ValueError:
+            settings[key] = value.strip("'")
+    return settings
 
 
 def serve(config_file: Path) -> None:
     """Serve until the end of the process, as the YAML file says."""
-    config: dict[str, object] = yaml.safe_load(config_file.read_text())
+    config = read_settings(config_file)
     variant = config["variant"]
     if variant == "dies-at-start":
         print("java.lang.IllegalStateException: the moon is in the wrong lab_checkout", flush=True)
@@ -51,12 +81,12 @@ def serve(config_file: Path) -> None:
     (data_dir / "000001.wal").write_text("written by this start")
 
     class Data(Quiet):
-        def do_GET(self) -> None:
+        def get(self) -> None:
             REQUESTS["count"] += int(self.path.partition("/served?count=")[2] or 1)
             self.answer(200, b"200000" if variant == "slower-by-200-us" else b"value")
 
     class Admin(Quiet):
-        def do_GET(self) -> None:
+        def get(self) -> None:
             if self.path == "/config":
                 flags = ["-Xmx1g", *os.environ.get("JAVA_TOOL_OPTIONS", "").split()]
                 view = {"java_version": "25-fake", "jvm_flags": flags, "gc": "G1", "native_transport": True}
@@ -71,21 +101,21 @@ def serve(config_file: Path) -> None:
             else:
                 self.answer(200)
 
-        def do_POST(self) -> None:
+        def post(self) -> None:
             if variant == "never-rests":
                 time.sleep(600)
             self.answer(200)
 
-    data: ThreadingHTTPServer | KnownServer
+    data: Server | KnownServer
     if known := os.environ.get("FAKE_SATURATION_PER_S"):
         from known_server import KnownServer
 
         data = KnownServer(int(str(config["data_port"])), float(known))
         data.start()
     else:
-        data = ThreadingHTTPServer(("127.0.0.1", int(str(config["data_port"]))), Data)
+        data = Server(("127.0.0.1", int(str(config["data_port"]))), Data)
         threading.Thread(target=data.serve_forever, daemon=True).start()
-    admin = ThreadingHTTPServer(("127.0.0.1", int(str(config["admin_port"]))), Admin)
+    admin = Server(("127.0.0.1", int(str(config["admin_port"]))), Admin)
     threading.Thread(target=admin.serve_forever, daemon=True).start()
     if variant == "clings":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)

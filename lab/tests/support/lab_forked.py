@@ -6,16 +6,26 @@ for everything that it prints. The answer is its process id and, when it has end
 
 from __future__ import annotations
 
+import atexit
+import gc
 import json
 import os
 import sys
+import threading
 from importlib import import_module
 from typing import Any
 
 import lab_unobserved
 
-for late in ("lab.compare.execution", "lab.run", "lab.search.drive", "lab.suite.page"):  # commands import them when run
-    import_module(late)
+from lab.cli.app import COMMANDS
+
+# Commands import these when they are called.
+late = {f"lab.cli.{entry.module}" for entry in COMMANDS.values()}
+late |= {"lab.compare.execution", "lab.history.changes", "lab.run", "lab.runtime.local.runtime", "lab.search.drive"}
+late |= {"lab.suite.page", "rich.markdown"}
+for module in sorted(late):
+    import_module(module)
+gc.freeze()  # a collection in a lab would copy every page of these modules
 
 
 def become(asked: dict[str, Any]) -> None:
@@ -45,5 +55,15 @@ def serve() -> None:
     sys.exit()
 
 
+def end(code: int) -> None:
+    """End as an interpreter does, but without taking all modules apart, which takes longer than most labs."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    os._exit(code)
+
+
 serve()
-lab_unobserved.main()
+try:
+    lab_unobserved.main()
+except SystemExit as ended:
+    end(int(ended.code or 0))
