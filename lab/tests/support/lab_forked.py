@@ -6,12 +6,10 @@ for everything that it prints. The answer is its process id and, when it has end
 
 from __future__ import annotations
 
-import atexit
 import gc
 import json
 import os
 import sys
-import threading
 from importlib import import_module
 from typing import Any
 
@@ -55,15 +53,5 @@ def serve() -> None:
     sys.exit()
 
 
-def end(code: int) -> None:
-    """End as an interpreter does, but without taking all modules apart, which takes longer than most labs."""
-    threading._shutdown()  # type: ignore[attr-defined]
-    atexit._run_exitfuncs()
-    os._exit(code)
-
-
 serve()
-try:
-    lab_unobserved.main()
-except SystemExit as ended:
-    end(int(ended.code or 0))
+lab_unobserved.run()
