@@ -8,8 +8,6 @@ import sys
 import time
 from pathlib import Path
 
-from PIL import Image
-
 
 def main() -> None:
     command, *rest = sys.argv[1:]
@@ -32,6 +30,8 @@ def main() -> None:
         (out / "profile.jfr").write_bytes(b"FLR\0")
         (out / "recorder.json").write_text('{"samples": 700, "lost": 3}')
     elif command == "convert":
+        from PIL import Image  # takes longer than all of the other commands
+
         time.sleep(float(os.environ.get("FAKE_CONVERT_S", "0")))
         if "FAKE_CONVERT_FAILS" in os.environ:
             sys.exit("jfrconv: not a recording")
