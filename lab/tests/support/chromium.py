@@ -10,6 +10,8 @@ from typing import Any
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 
+from support.checkout import LIMIT_S
+
 # Contrast of the text in plots with what lies behind it (WCAG 2.2, 1.4.3): below 4.5. axe-core cannot judge it, because
 # it knows no background of an SVG.
 LOW_CONTRAST_IN_PLOTS = """
@@ -79,7 +81,9 @@ def start() -> Chrome:
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     # Named, the driver is taken from the PATH; otherwise selenium asks the network for one first.
-    return Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    browser = Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    browser.set_script_timeout(LIMIT_S)
+    return browser
 
 
 def entries(browser: Chrome, kind: str) -> list[dict[str, Any]]:

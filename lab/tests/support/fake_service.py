@@ -61,10 +61,13 @@ def read_settings(config_file: Path) -> dict[str, object]:
     settings: dict[str, object] = {}
     for line in config_file.read_text().splitlines():
         key, value = line.split(": ", 1)
+        if value[0] in "'\"":  # with \xFC and the like in double quotes, as JSON has it not
+            settings[key] = value[1:-1].encode("ascii").decode("unicode_escape")
+            continue
         try:
             settings[key] = json.loads(value)
         except ValueError:
-            settings[key] = value.strip("'")
+            settings[key] = value
     return settings
 
 
