@@ -71,13 +71,11 @@ def judge_blocks(a: Sequence[Measured], b: Sequence[Measured], question: Questio
             f"{which} served less than {REACHED:.0%} of the offered requests in most blocks, so latency measures the "
             "backlog and the throughput decides"
         )
-    cautions += [
-        f"{metric.title} is not compared: so many requests of {name} had no response that it is "
-        f"{numbers.latency(max(bounds), lower_bound=True)}"
-        for metric in METRICS
-        for name, blocks in zip(names, (a, b), strict=True)
-        if (bounds := _lower_bounds(metric, blocks))
-    ]
+    for name, blocks in zip(names, (a, b), strict=True):
+        open_ended = {m.title: max(bounds) for m in METRICS if (bounds := _lower_bounds(m, blocks))}
+        if open_ended:
+            shown = ", ".join(f"{title} {numbers.latency(at, lower_bound=True)}" for title, at in open_ended.items())
+            cautions.append(f"not compared, because so many requests of {name} had no response: {shown}")
     cautions += [
         f"{name} gave no response with an expected status: load.expect names the statuses that count as served"
         for name, side in zip(names, (a, b), strict=True)
