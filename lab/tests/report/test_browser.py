@@ -88,7 +88,7 @@ def test_the_pointer_reads_values_off_a_chart(browser: Chrome, runs: dict[str, P
     open_page(browser, runs["one"] / "report.html")
     figure = "document.querySelector('#chart-percentiles')"
     browser.execute_script(
-        f"const plot = {figure}.querySelector('svg.wide'); const box = plot.getBoundingClientRect();"
+        f"const plot = {figure}.querySelector('svg.plot'); const box = plot.getBoundingClientRect();"
         "const at = {clientX: box.left + box.width / 2, clientY: box.top + 50};"
         "plot.dispatchEvent(new PointerEvent('pointermove', at))"
     )
@@ -99,14 +99,14 @@ def test_the_pointer_reads_values_off_a_chart(browser: Chrome, runs: dict[str, P
     assert "slower" in tip
     assert "measured" in tip
     assert browser.execute_script(f"return {figure}.querySelectorAll('.cursor').length") == 1
-    browser.execute_script(f"{figure}.querySelector('svg.wide').dispatchEvent(new PointerEvent('pointerleave'))")
+    browser.execute_script(f"{figure}.querySelector('svg.plot').dispatchEvent(new PointerEvent('pointerleave'))")
     assert browser.execute_script("return document.getElementById('tip').hidden") is True
 
 
 def test_a_bar_of_the_engines_timeline_names_its_event(browser: Chrome, runs: dict[str, Path]) -> None:
     open_page(browser, runs["one"] / "report.html")
     hover = (
-        "const bar = document.querySelector(`#chart-lsm-time svg.wide ${arguments[0]}`);"
+        "const bar = document.querySelector(`#chart-lsm-time svg.plot ${arguments[0]}`);"
         "const box = bar.getBoundingClientRect();"
         "const at = {clientX: box.left + box.width / 2, clientY: box.top + box.height / 2, bubbles: true};"
         "bar.dispatchEvent(new PointerEvent('pointermove', at));"
@@ -129,7 +129,7 @@ def test_a_bar_of_the_engines_timeline_names_its_event(browser: Chrome, runs: di
 def test_a_click_on_a_bar_keeps_its_event_and_a_search_finds_others(browser: Chrome, runs: dict[str, Path]) -> None:
     open_page(browser, runs["one"] / "report.html")
     figure = browser.find_element("id", "chart-lsm-time")
-    bar = figure.find_element("css selector", "svg.wide .block.compaction")
+    bar = figure.find_element("css selector", "svg.plot .block.compaction")
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", bar)
     ActionChains(browser).move_to_element(bar).click().perform()
     tip, beside = browser.find_element("id", "tip"), figure.find_element("css selector", "figcaption")
@@ -141,8 +141,8 @@ def test_a_click_on_a_bar_keeps_its_event_and_a_search_finds_others(browser: Chr
     assert not tip.is_displayed()
     field, found = (figure.find_element("css selector", name) for name in ("input", "output"))
     field.send_keys("stall")
-    bars = figure.find_elements("css selector", "svg.wide .block")
-    missed = figure.find_elements("css selector", "svg.wide .block.missed")
+    bars = figure.find_elements("css selector", "svg.plot .block")
+    missed = figure.find_elements("css selector", "svg.plot .block.missed")
     assert 0 < len(missed) < len(bars)
     assert found.text == f"{len(bars) - len(missed)} of {len(bars)}"
     assert {"stall"} == {

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lab.pages.scales import Linear, Log, linear_to, log_around
 from lab.report import numbers
-from lab.report.scales import Linear, Log, linear_to, log_around
 
 
 @pytest.mark.parametrize(

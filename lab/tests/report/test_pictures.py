@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from lab.report.pictures import BYTES_MAX, embed
+from lab.pages.pictures import BYTES_MAX, embed
 
 
 def test_a_picture_is_redrawn_within_its_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     budget = BYTES_MAX // 8
-    monkeypatch.setattr("lab.report.pictures.BYTES_MAX", budget)
+    monkeypatch.setattr("lab.pages.pictures.BYTES_MAX", budget)
     path = tmp_path / "cpu.png"
     Image.effect_noise((1900, 150), 90).convert("RGB").save(path)
     assert path.stat().st_size > 3 * budget

@@ -64,7 +64,7 @@ def test_a_search_page_has_the_answer_each_step_and_its_run(search_page: tuple[s
         for number in range(1, 6):
             assert f"../../fake/20261123T12000{number}Z/report.html" in form
     assert "variant queue" in page
-    assert page.count('<svg class="plot') == 4, "two charts, each wide and narrow"
+    assert page.count('<svg class="plot') == 2
     assert "| 1 | 1,000 | 999 |" in markdown
 
 

@@ -59,6 +59,9 @@ def test_published_findings_are_small_files_that_stand_alone(directory: Path) ->
     for chart in ("ratios-get.svg", "latency-get.svg"):
         drawing = xml.etree.ElementTree.parse(out / chart).getroot()  # noqa: S314 - our own file
         assert drawing.tag.endswith("svg")
+        assert drawing.get("viewBox") == f"0 0 {drawing.get('width')} {drawing.get('height')}", (
+            "its own size, as a picture"
+        )
         style = (out / chart).read_text().partition("<style>")[2].partition("</style>")[0]
         assert style.count("{") == style.count("}")
         for rule in (":root {", "prefers-color-scheme: dark", ".line.side-b {", ".mark.estimate {", ".plot text {"):

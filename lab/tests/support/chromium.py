@@ -55,7 +55,7 @@ for (const svg of document.querySelectorAll("svg.plot")) {
   const box = svg.getBoundingClientRect();
   for (const text of svg.querySelectorAll("text")) {
     const own = text.getBoundingClientRect();
-    if (own.left < box.left - 9 || own.right > box.right + 9) cut.push(text.textContent);
+    if (text.checkVisibility() && (own.left < box.left - 9 || own.right > box.right + 9)) cut.push(text.textContent);
   }
 }
 return cut;
@@ -64,7 +64,8 @@ TOUCHING_TICKS = """
 const touching = [];
 for (const svg of document.querySelectorAll("svg.plot")) {
   if (!svg.checkVisibility()) continue;
-  const ticks = [...svg.querySelectorAll("text.tick")].map((t) => [t.textContent, t.getBoundingClientRect()]);
+  const shown = [...svg.querySelectorAll("text.tick")].filter((t) => t.checkVisibility());
+  const ticks = shown.map((t) => [t.textContent, t.getBoundingClientRect()]);
   for (const [i, [name, a]] of ticks.entries())
     for (const [other, b] of ticks.slice(i + 1))
       if (a.left < b.right && b.left < a.right && a.top < b.bottom - 3 && b.top < a.bottom - 3)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +17,28 @@ from lab.compare.charts import ratio_chart
 from lab.compare.judging import change, difference_in_unit, in_unit
 from lab.compare.record import ComparisonRecord, MetricResult
 from lab.manifest import Manifest
+from lab.pages import write as pages
+from lab.pages.document import (
+    EVENT_NAMES,
+    Document,
+    Figure,
+    Figures,
+    Flame,
+    LinkList,
+    Paragraph,
+    Part,
+    Verdict,
+    after,
+    present,
+    section,
+)
+from lab.pages.pictures import embed
+from lab.pages.plot import Chart
 from lab.report import numbers
-from lab.report.chart import Chart
 from lab.report.data import local_time
-from lab.report.headline import Figure, sentence
-from lab.report.markdown import markdown_table, markdown_text
-from lab.report.page import render
 from lab.report.percentile_chart import samples_chart
-from lab.report.pictures import Picture, embed
-from lab.report.tables import EVENT_NAMES, Table
-from lab.whole_file import write_whole
 
-PAGE, MARKDOWN, DIFF = "compare.html", "compare.md", "diff"
+PAGE, DIFF = "compare.html", "diff"
 STYLES = {
     "better": "bold green",
     "worse": "bold red",
@@ -45,42 +54,16 @@ TONES = {
     "cannot tell": "suspect",
     "incomplete": "suspect",
 }
-
-
-@dataclass(frozen=True)
-class EventChanges:
-    """The changes in one event of the profiles."""
-
-    title: str
-    picture: Picture | None
-    links: list[tuple[str, str]]
-    categories: Table | None
-
-
-@dataclass(frozen=True)
-class _Content:
-    """What the HTML and the Markdown page both show."""
-
-    record: ComparisonRecord
-    verdict: str
-    sentence: str
-    cautions: list[str]
-    figures: list[Figure]
-    ratios: Chart | None
-    percentiles: Chart | None
-    metrics: Table | None
-    differences: Table | None
-    sides: Table | None
-    design: Table
-    changed: list[EventChanges]
-    gaps: list[str]
+OF_BLOCKS = (
+    "A block is one fresh start of each side. The verdict rests on the spread between blocks alone, whatever the "
+    "number of requests in them."
+)
+OF_PROFILES = "Recorded on one more start of each side, at the same rate and without the other side beside it."
 
 
 def write(directory: Path, record: ComparisonRecord) -> None:
     """Write both files, each replaced as a whole. Raises RecordError, and OSError if one cannot be written."""
-    content = _content(directory, record)
-    for name, text in ((MARKDOWN, _markdown(content)), (PAGE, _page(content, directory))):
-        write_whole(directory / name, text)
+    pages.write(directory, _document(directory, record))
 
 
 def tell(console: Console, record: ComparisonRecord, directory: Path) -> None:
@@ -113,30 +96,57 @@ def _word(record: ComparisonRecord) -> str:
     return f"same within {numbers.share(record.design.within)}" if word == "same" else word
 
 
-def _content(directory: Path, record: ComparisonRecord) -> _Content:
-    gaps: list[str] = []
+def _document(directory: Path, record: ComparisonRecord) -> Document:
     sides = tuple(directory / side.directory for side in (record.a, record.b))
     manifests = [Manifest.read(side / "run.json") for side in sides if (side / "run.json").is_file()]
     result = record.result if record.complete else None
     primary = next((m for m in result.metrics if m.primary), None) if result is not None else None
-    if result is None:
-        sentence = f"This comparison was interrupted after {len(record.blocks)} whole blocks, so it is not judged."
-    else:
-        sentence = result.sentence
-    return _Content(
-        record=record,
-        verdict=_word(record),
-        sentence=sentence,
-        cautions=_cautions(record),
-        figures=_figures(primary) if primary is not None else [],
-        ratios=ratio_chart(primary, record.design.within) if primary is not None else None,
-        percentiles=_percentiles(record, sides),
-        metrics=tables.metric_table(record) if result is not None else None,
-        differences=tables.difference_table(record),
-        sides=tables.side_table(record, (manifests[0], manifests[1])) if len(manifests) == 2 else None,
-        design=tables.design_table(record),
-        changed=_changed(directory, gaps),
-        gaps=gaps,
+    word = _word(record)
+    sentence = (
+        f"This comparison was interrupted after {len(record.blocks)} whole blocks, so it is not judged."
+        if result is None
+        else result.sentence
+    )
+    titles = " ".join(f"{letter} is {side.label}: {side.title}." for letter, side in (("A", record.a), ("B", record.b)))
+    changed, gaps = _changed(directory)
+    ratios = ratio_chart(primary, record.design.within) if primary is not None else None
+    percentiles = _percentiles(record, sides)
+    return Document(
+        file="compare",
+        title=f"{record.b.label} against {record.a.label}",
+        also=record.id,
+        overline=["comparison", _started(record), f"{record.runtime} runtime"],
+        head=present(
+            Paragraph(titles, "question"),
+            Verdict(word, sentence, TONES.get(word, ""), _cautions(record)),
+            *(Paragraph(gap, "gap") for gap in gaps),
+            Figures(_figures(primary)) if primary is not None else None,
+        ),
+        sections=[
+            section(
+                "metrics-section",
+                "Metrics",
+                (tables.metric_table(record) if result is not None else None)
+                or Paragraph("Nothing was judged.", "gap"),
+            ),
+            section("blocks", "Block by block", *after(OF_BLOCKS, ratios), name="Blocks"),
+            section(
+                "latency",
+                "Latency by percentile",
+                *after("All windows of each side, their histograms merged.", percentiles),
+                name="Latency",
+            ),
+            section("profile", "Profiles", *after(OF_PROFILES, *changed)),
+            section(
+                "sides-section",
+                "The sides",
+                tables.difference_table(record) or Paragraph("Both sides have the same declaration.", "note"),
+                tables.side_table(record, (manifests[0], manifests[1])) if len(manifests) == 2 else None,
+            ),
+            section("method", "Method", tables.design_table(record)),
+        ],
+        made=f"Comparison {record.id}",
+        beside=[(name, name) for name in ("record.json", "compare.md")],
     )
 
 
@@ -155,19 +165,15 @@ def _cautions(record: ComparisonRecord) -> list[str]:
 
 
 def _figures(metric: MetricResult) -> list[Figure]:
-    def split(text: str) -> tuple[str, str]:
-        value, _, unit = text.partition(" ")
-        return value, unit
-
     low, high = (difference_in_unit(metric, v) for v in (metric.difference_low, metric.difference_high))
     name = metric.title[:1].upper() + metric.title[1:]
     return [
-        Figure(f"{name}, A", *split(in_unit(metric, metric.a)), "mean of the blocks"),
-        Figure(f"{name}, B", *split(in_unit(metric, metric.b)), "mean of the blocks"),
-        Figure("B to A", numbers.ratio(metric.ratio), "", tables.interval(metric)),
-        Figure("B − A", *split(difference_in_unit(metric, metric.difference)), f"{low} to {high}"),
-        Figure("Blocks", str(metric.blocks), "", f"p {tables.p_value(metric.p_corrected)}"),
-        Figure("Detectable", numbers.share(metric.detectable), "", "found in 4 of 5 such comparisons"),
+        Figure(f"{name}, A", in_unit(metric, metric.a), "mean of the blocks"),
+        Figure(f"{name}, B", in_unit(metric, metric.b), "mean of the blocks"),
+        Figure("B to A", numbers.ratio(metric.ratio), tables.interval(metric)),
+        Figure("B − A", difference_in_unit(metric, metric.difference), f"{low} to {high}"),
+        Figure("Blocks", str(metric.blocks), f"p {tables.p_value(metric.p_corrected)}"),
+        Figure("Detectable", numbers.share(metric.detectable), "found in 4 of 5 such comparisons"),
     ]
 
 
@@ -183,66 +189,41 @@ def _percentiles(record: ComparisonRecord, sides: Sequence[Path]) -> Chart | Non
     return samples_chart(named)
 
 
-def _changed(directory: Path, gaps: list[str]) -> list[EventChanges]:
-    """Read the output of `profile diff`."""
+def _changed(directory: Path) -> tuple[list[Part], list[str]]:
+    """Read the output of `profile diff`: a part for each event, and what is missing."""
     path = directory / DIFF / "diff.json"
     problem = directory / DIFF / "problem.txt"
+    gaps = []
     if problem.is_file():
         gaps.append(f"The profiles were not compared: {problem.read_text(encoding='utf-8').strip()}")
     if not path.is_file():
-        return []
+        return [], gaps
     try:
         events: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["events"]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        gaps.append(f"{DIFF}/diff.json cannot be read: {error}.")
-        return []
-    found = []
-    for event, changes in events.items():
-        picture = directory / DIFF / f"{event}-diff.png"
-        links = [
-            (name, f"{DIFF}/{event}-{form}.svg")
-            for name, form in (("Flame graph of the change", "diff"), ("Reversed", "diff-reverse"))
-            if (directory / DIFF / f"{event}-{form}.svg").is_file()
-        ]
-        title = EVENT_NAMES.get(event, event)
-        shown = embed(picture) if picture.is_file() else None
-        found.append(EventChanges(title, shown, links, tables.profile_table(event, changes)))
-    return found
+        return [], [*gaps, f"{DIFF}/diff.json cannot be read: {error}."]
+    return [_change(directory, event, changes) for event, changes in events.items()], gaps
 
 
-def _page(content: _Content, directory: Path) -> str:
-    return render(
-        "lab.compare",
-        "compare.html.j2",
-        c=content,
-        record=content.record,
-        title=_title(content.record),
-        tone=TONES[content.verdict if content.verdict in TONES else "same"],
-        started=_started(content.record),
+def _change(directory: Path, event: str, changes: Mapping[str, Any]) -> Part:
+    title = EVENT_NAMES.get(event, event)
+    file = f"{DIFF}/{event}-diff.png"
+    alt = f"Differential flame graph of {title}: what B uses more of and what less than A."
+    links = [
+        (name, f"{DIFF}/{event}-{form}.svg")
+        for name, form in (("Flame graph of the change", "diff"), ("Reversed", "diff-reverse"))
+        if (directory / DIFF / f"{event}-{form}.svg").is_file()
+    ]
+    shown = present(
+        Flame(event, alt, embed(directory / file), file) if (directory / file).is_file() else None,
+        LinkList(links) if links else None,
+        tables.profile_table(event, changes),
     )
-
-
-def _title(record: ComparisonRecord) -> str:
-    return f"{record.b.label} against {record.a.label}"
+    return Part(title, shown)
 
 
 def _started(record: ComparisonRecord) -> str:
     return local_time(record.phases[0].start) if record.phases else record.id
-
-
-def _markdown(content: _Content) -> str:
-    record = content.record
-    parts = [
-        f"# {markdown_text(_title(record))}",
-        f"Comparison `{record.id}`, {_started(record)}, runtime {record.runtime}. [{PAGE}]({PAGE}) has the charts.",
-        f"**{content.verdict}.** {markdown_text(content.sentence)}",
-        "\n".join(f"- {markdown_text(sentence(line))}" for line in [*content.cautions, *content.gaps]),
-    ]
-    shown = [content.metrics, content.differences, content.sides, content.design]
-    for table in [*shown, *(changed.categories for changed in content.changed)]:
-        if table is not None:
-            parts += [f"## {table.caption}", markdown_table(table), markdown_text(table.note)]
-    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _shown(path: Path) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 from lab.compare.judging import difference_in_unit, in_unit
 from lab.compare.record import ComparisonRecord, DesignRecord, MetricResult
 from lab.manifest import Manifest
+from lab.pages.document import EVENT_NAMES, Cell, Row, Table
 from lab.report import numbers
-from lab.report.tables import EVENT_NAMES, Cell, Table
 
 CHANGES_MAX = 12
 NOT_CALIBRATED = "unknown: there was no calibration (make calibrate)"
@@ -20,7 +20,7 @@ def metric_table(record: ComparisonRecord) -> Table | None:
     if record.result is None or not record.result.metrics:
         return None
     design = record.design
-    rows = [_metric_row(metric, design.metric) for metric in record.result.metrics]
+    rows: list[Row] = [_metric_row(metric, design.metric) for metric in record.result.metrics]
     first = next((metric for metric in record.result.metrics if metric.primary), record.result.metrics[0])
     each, sides = ("blocks", "") if record.how == "in turns" else ("starts", " a side")
     return Table(
@@ -28,24 +28,24 @@ def metric_table(record: ComparisonRecord) -> Table | None:
         "B against A in each metric",
         ("Metric", "A", "B", "B to A", f"{first.confidence * 100:.4g}% interval", "B − A", "p", "n", "B is"),
         rows,
-        frozenset({1, 2, 3, 4, 5, 6, 7}),
+        {1, 2, 3, 4, 5, 6, 7},
         f"A and B are means over {each}, geometric except for amounts that may be 0; ratio and difference are of these "
         f"means. n counts {each}{sides}. p is corrected by Holm over all metrics but a declared one. "
         f"Same: the ratio lies within {numbers.share(design.within)} of equal.",
     )
 
 
-def _metric_row(metric: MetricResult, declared: str | None) -> list[Cell]:
+def _metric_row(metric: MetricResult, declared: str | None) -> Row:
     name = f"{metric.title[:1].upper()}{metric.title[1:]}"
     return [
-        Cell(f"{name}, declared" if metric.name == declared else name),
-        Cell(in_unit(metric, metric.a)),
-        Cell(in_unit(metric, metric.b)),
-        Cell(numbers.ratio(metric.ratio)),
-        Cell(interval(metric)),
-        Cell(difference_in_unit(metric, metric.difference)),
-        Cell(p_value(metric.p_corrected)),
-        Cell(str(metric.blocks)),
+        (f"{name}, declared" if metric.name == declared else name),
+        in_unit(metric, metric.a),
+        in_unit(metric, metric.b),
+        numbers.ratio(metric.ratio),
+        interval(metric),
+        difference_in_unit(metric, metric.difference),
+        p_value(metric.p_corrected),
+        str(metric.blocks),
         Cell(metric.verdict, "outcome " + OUTCOMES[metric.verdict]),
     ]
 
@@ -58,12 +58,7 @@ def interval(metric: MetricResult) -> str:
     return f"{numbers.ratio(metric.ratio_low)} to {numbers.ratio(metric.ratio_high)}"
 
 
-OUTCOMES: Mapping[str, str] = {
-    "better": "is-pass",
-    "worse": "is-fail",
-    "same": "is-note",
-    "cannot tell": "is-unknown",
-}
+OUTCOMES: Mapping[str, str] = {"better": "is-pass", "worse": "is-fail", "same": "is-note", "cannot tell": "is-unknown"}
 
 
 def p_value(value: float) -> str:
@@ -73,8 +68,8 @@ def p_value(value: float) -> str:
 
 def difference_table(record: ComparisonRecord) -> Table | None:
     """Return the differences of the sides; None if their declarations are the same."""
-    rows = [[Cell("compared"), Cell(line)] for line in record.compared]
-    rows += [[Cell("besides", "outcome is-warn"), Cell(line)] for line in record.besides]
+    rows: list[Row] = [["compared", line] for line in record.compared]
+    rows += [[Cell("besides", "outcome is-warn"), line] for line in record.besides]
     if not rows:
         return None
     note = "The sides differ in more than the service, and that may be the cause." if record.besides else ""
@@ -83,23 +78,23 @@ def difference_table(record: ComparisonRecord) -> Table | None:
 
 def side_table(record: ComparisonRecord, manifests: tuple[Manifest, Manifest]) -> Table:
     """Return both sides as runs: declaration, rate, verdict of the checks, page."""
-    rows = []
+    rows: list[Row] = []
     for letter, side, manifest in zip(("A", "B"), (record.a, record.b), manifests, strict=True):
         state = manifest.validity.state if manifest.validity is not None else "unknown"
         load: Any = manifest.experiment.resolved["load"]
         rows.append(
             [
-                Cell(letter),
-                Cell(side.label),
-                Cell(side.title),
-                Cell(numbers.rate(float(load["rate_per_s"]))),
-                Cell(state),
+                letter,
+                side.label,
+                side.title,
+                numbers.rate(float(load["rate_per_s"])),
+                state,
                 Cell("report", href=f"{side.directory}/report.html"),
             ]
         )
     columns = ("Side", "Named", "Title", "Offered, requests/s", "Checks", "Run")
     note = "Each side's windows are a run of their own, with its checks, charts over time and environment."
-    return Table("sides", "The sides", columns, rows, frozenset({3}), note)
+    return Table("sides", "Their runs", columns, rows, {3}, note)
 
 
 def design_table(record: ComparisonRecord) -> Table:
@@ -117,8 +112,8 @@ def design_table(record: ComparisonRecord) -> Table:
     pairs.append(("Smallest differences by calibration", design.calibration or NOT_CALIBRATED))
     if record.result is not None and record.result.idle_cpu_share is not None:
         pairs.append(("CPU of the side without load", numbers.share(record.result.idle_cpu_share) + " of one CPU"))
-    rows = [[Cell(name), Cell(value)] for name, value in pairs]
-    return Table("design", "How it was compared", ("", "Value"), rows)
+    rows: list[Row] = [[name, value] for name, value in pairs]
+    return Table("design", "Method", ("", "Value"), rows, kind="pairs")
 
 
 def _origin(design: DesignRecord) -> str:
@@ -131,20 +126,20 @@ def profile_table(event: str, found: Mapping[str, Any]) -> Table | None:
     if not categories:
         return None
     categories.sort(key=lambda c: -abs(float(c.get("change") or 0)))
-    rows = []
+    rows: list[Row] = []
     for c in categories[:CHANGES_MAX]:
         rows.append(
             [
-                Cell(str(c.get("name"))),
-                Cell(numbers.share(c.get("a"))),
-                Cell(numbers.share(c.get("b"))),
-                Cell(_points(c.get("change"))),
-                Cell("yes" if c.get("significant") else "no"),
+                str(c.get("name")),
+                numbers.share(c.get("a")),
+                numbers.share(c.get("b")),
+                _points(c.get("change")),
+                ("yes" if c.get("significant") else "no"),
             ]
         )
     name = EVENT_NAMES.get(event, event)
     columns = ("Category", "A", "B", "B − A, points", "Certain")
-    return Table(f"diff-{event}", f"{name} by category", columns, rows, frozenset({1, 2, 3}))
+    return Table(f"diff-{event}", f"{name} by category", columns, rows, {1, 2, 3})
 
 
 def _points(change: object) -> str:

@@ -5,18 +5,16 @@ The rows are in the page as JSON, and its script filters them. Without scripts i
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
-from markupsafe import Markup
-
 from lab.history.index import History, RunRow
+from lab.pages import html
+from lab.pages.document import Cell, Document, LinkList, Paragraph, Row, Table, section
+from lab.pages.plot import json_inside
 from lab.paths import Checkout
 from lab.report import numbers
-from lab.report.page import asset, render
-from lab.report.tables import Cell, Table
 from lab.whole_file import write_whole
 
 STATIC_ROWS = 100
@@ -45,8 +43,8 @@ def write_index(checkout: Checkout) -> Path:
     answers = sorted(
         (path.relative_to(results).as_posix() for path in results.glob("*/*/*.html") if _is_answer(path)), reverse=True
     )
-    path = results / "index.html"
     results.mkdir(parents=True, exist_ok=True)
+    path = results / "index.html"
     write_whole(path, _page(rows, answers))
     return path
 
@@ -56,38 +54,46 @@ def _is_answer(path: Path) -> bool:
 
 
 def _page(rows: list[RunRow], answers: list[str]) -> str:
-    document = [[getattr(row, field) for field in FIELDS] for row in rows]
-    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
-    return render(
+    states = Counter(row.state for row in rows)
+    counted = ", ".join(f"{number:,} {state}" for state, number in states.items())
+    links = [(path.rpartition("/")[0], path) for path in answers]
+    document = Document(
+        file="index",
+        title=f"{len(rows):,} runs",
+        also="LSM Lab",
+        overline=["results", f"as of {datetime.now(UTC):%Y-%m-%d %H:%M} UTC"],
+        head=[Paragraph(f"{counted}." if states else "Make one: make experiment NAME=stack-get")],
+        sections=[
+            section("answers", "Suites, searches and comparisons", LinkList(links) if links else None, name="Answers")
+        ],
+        made="The list of all runs, which make results writes again",
+    )
+    return html.render(
+        document,
         "lab.history",
         "index.html.j2",
-        count=len(rows),
-        states=Counter(row.state for row in rows),
+        states=states,
         experiments=sorted({row.experiment for row in rows}),
         variants=sorted({row.variant for row in rows if row.variant}),
-        answers=answers,
-        fields=json.dumps(FIELDS),
-        rows_json=Markup(text.replace("<", "\\u003c").replace("&", "\\u0026")),  # noqa: S704
+        fields=json_inside(FIELDS),
+        rows=json_inside([[getattr(row, field) for field in FIELDS] for row in rows]),
         static=_static(rows[:STATIC_ROWS]),
-        written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        own_style=asset("index.css", "lab.history"),
-        own_script=asset("index.js", "lab.history"),
     )
 
 
 def _static(rows: list[RunRow]) -> Table:
     columns = ("Run", "Verdict", "Variant", "Offered/s", "Achieved/s", "Requests", "p50", "p99", "p99.9", "Notes")
-    cells = [
+    cells: list[Row] = [
         [
             Cell(row.name, "", f"{row.name}/report.html"),
             Cell(row.state, f"state-{row.state}"),
-            Cell(row.variant or ""),
-            Cell(numbers.rate(row.offered)),
-            Cell(numbers.rate(row.achieved)),
-            Cell(numbers.count(row.requests)),
-            *[Cell(row.latency(column)) for column in ("p50", "p99", "p999")],
-            Cell(row.note),
+            row.variant or "",
+            numbers.rate(row.offered),
+            numbers.rate(row.achieved),
+            numbers.count(row.requests),
+            *[row.latency(column) for column in ("p50", "p99", "p999")],
+            row.note,
         ]
         for row in rows
     ]
-    return Table("runs", "Runs, newest first", columns, cells, frozenset({3, 4, 5, 6, 7, 8}))
+    return Table("runs", "Runs, newest first", columns, cells, {3, 4, 5, 6, 7, 8})

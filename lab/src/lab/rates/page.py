@@ -6,44 +6,36 @@ Both are written from record.json and the run directories that it names.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from lab.analysis.percentiles import label
 from lab.experiment import Experiment
 from lab.manifest import Manifest
+from lab.pages.document import (
+    Block,
+    Cell,
+    Document,
+    Figure,
+    Figures,
+    Paragraph,
+    Row,
+    Table,
+    Verdict,
+    paragraph,
+    present,
+    section,
+)
+from lab.pages.write import write
 from lab.rates.charts import Marks, latency_chart, served_chart
 from lab.rates.points import Point, point_of
+from lab.record import RECORD
 from lab.report import numbers
 from lab.report.data import local_time
-from lab.report.headline import Figure
-from lab.report.markdown import markdown_table, markdown_text
-from lab.report.page import render
-from lab.report.tables import Cell, Table
 from lab.series import Answer
-from lab.whole_file import write_whole
 
 REMARK_SHORT = 20
 """A verdict of at most this many letters needs no wide column."""
-
-
-@dataclass(frozen=True)
-class Content:
-    """What the HTML and the Markdown page both show. `tone` colours the box of the sentence like a verdict's."""
-
-    title: str
-    kind: str
-    question: str
-    badge: str
-    tone: str
-    sentence: str
-    remarks: list[str]
-    figures: list[Figure]
-    points: list[Point]
-    marks: Marks
-    table: Table
-    method: list[str] = field(default_factory=list)
 
 
 def write_sweep_page(results: Path, answer: Answer, experiment: Experiment) -> Path:
@@ -53,35 +45,35 @@ def write_sweep_page(results: Path, answer: Answer, experiment: Experiment) -> P
     kept_up = [p for p in points if p.served_per_s is not None and p.served_per_s >= 0.99 * p.rate_per_s]
     best = max((p.served_per_s for p in points if p.served_per_s is not None), default=None)
     highest = max((p.rate_per_s for p in kept_up), default=None)
-    figures = [Figure("Kept up to", numbers.rate(highest), "requests/s", "at least 99% of it served")]
-    figures.append(Figure("Most served", numbers.rate(best), "requests/s"))
+    figures = [
+        Figure("Kept up to", numbers.rate(highest), "at least 99% of it served", unit="requests/s"),
+        Figure("Most served", numbers.rate(best), unit="requests/s"),
+    ]
     missing = len(answer.missing)
-    sentence = (
-        f"The service kept up with {numbers.rate(highest)}/s; the most that it served were {numbers.rate(best)}/s."
-        if highest is not None
-        else f"The service kept up with none of these rates; the most that it served were {numbers.rate(best)}/s."
+    kept = f"kept up with {numbers.rate(highest)}/s" if highest is not None else "kept up with none of these rates"
+    sentence = f"The service {kept}; the most that it served were {numbers.rate(best)}/s."
+    remarks = [f"{missing} of {len(answer.runs)} rates were not measured"] if missing else []
+    head = present(
+        paragraph(experiment.question or "", "question"),
+        Verdict("incomplete" if missing else "sweep", sentence, "suspect" if missing else "", remarks),
+        Figures(figures),
     )
-    content = Content(
+    return write_page(
+        results,
+        answer,
         title=experiment.title,
-        kind="sweep",
-        question=experiment.question or "",
-        badge="incomplete" if missing else "sweep",
-        tone="suspect" if missing else "",
-        sentence=sentence,
-        remarks=[f"{missing} of {len(answer.runs)} rates were not measured"] if missing else [],
-        figures=figures,
+        head=head,
         points=points,
         marks=Marks(),
         table=points_table(points, "Rates", "99.9"),
     )
-    return write_page(results, answer, content)
 
 
 def points_table(points: Sequence[Point], caption: str, percentile: str) -> Table:
     """Return a row for each point, with the percentiles that are drawn and the requested one."""
     names = list(dict.fromkeys(("50", "99", percentile, "100")))
     published = any(point.published_per_s is not None or point.published_ms for point in points)
-    rows = []
+    rows: list[Row] = []
     for number, point in enumerate(points, 1):
         css = "" if point.counted else "none"
         row = [
@@ -109,38 +101,33 @@ def _link(run: str) -> Cell:
     return Cell(run.rpartition("/")[2], href=f"../../{run}/report.html" if run else "")
 
 
-def write_page(results: Path, answer: Answer, content: Content) -> Path:
-    """Write a page and its Markdown into the answer's directory; return the path of the page."""
-    directory = answer.directory(results)
-    for name, text in ((f"{content.kind}.md", _markdown(content)), (f"{content.kind}.html", _html(answer, content))):
-        write_whole(directory / name, text)
-    return directory / f"{content.kind}.html"
-
-
-def _html(answer: Answer, content: Content) -> str:
+def write_page(
+    results: Path,
+    answer: Answer,
+    *,
+    title: str,
+    head: Sequence[Block],
+    points: Sequence[Point],
+    marks: Marks,
+    table: Table,
+    method: Sequence[str] = (),
+) -> Path:
+    """Write the page of a sweep or a search into the answer's directory; return its path."""
     started = datetime.strptime(answer.id[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
-    return render(
-        "lab.rates",
-        "rates.html.j2",
-        c=content,
-        answer=answer,
-        started=local_time(started),
-        latency=latency_chart(content.points, content.marks),
-        served=served_chart(content.points),
+    latency = latency_chart(points, marks) or Paragraph("No latencies were recorded.", "gap")
+    document = Document(
+        file=answer.kind,
+        title=title,
+        also=answer.id,
+        overline=[answer.name, answer.kind, local_time(started)],
+        head=head,
+        sections=[
+            section("latency", "Latency against rate", latency, name="Latency"),
+            section("served", "Served against offered", served_chart(points), name="Served"),
+            section("steps", table.caption, table),
+            section("method", "Method", *map(Paragraph, method)),
+        ],
+        made=f"{answer.kind.capitalize()} {answer.id} of {answer.name}",
+        beside=[(RECORD, RECORD), (f"{answer.kind}.md", f"{answer.kind}.md")],
     )
-
-
-def _markdown(content: Content) -> str:
-    figures = " | ".join(f"{figure.value} {figure.unit}".strip() for figure in content.figures)
-    names = " | ".join(figure.name for figure in content.figures)
-    parts = [
-        f"# {markdown_text(content.title)}",
-        markdown_text(content.question),
-        f"**{content.badge}.** {markdown_text(content.sentence)}",
-        "\n".join(f"- {markdown_text(remark)}" for remark in content.remarks),
-        f"| {names} |\n|{'---:|' * len(content.figures)}\n| {figures} |",
-        f"## {content.table.caption}",
-        markdown_table(content.table),
-        *map(markdown_text, content.method),
-    ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return write(answer.directory(results), document)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lab.whole_file import write_whole
-
 __all__ = ["write"]
 
 
@@ -19,10 +17,8 @@ def write(run_dir: Path) -> None:
     Raises ``ManifestError`` if ``run.json`` is missing or damaged, ``OSError`` if a file cannot be written.
     """
     # `lab.report.numbers` alone must load quickly: a list of runs uses it.
+    from lab.pages.write import write as write_pages  # noqa: PLC0415
     from lab.report.data import collect  # noqa: PLC0415
-    from lab.report.markdown import render_markdown  # noqa: PLC0415
-    from lab.report.page import render_page  # noqa: PLC0415
+    from lab.report.page import report_of  # noqa: PLC0415
 
-    data = collect(run_dir)
-    for name, content in (("report.md", render_markdown(data)), ("report.html", render_page(data))):
-        write_whole(run_dir / name, content)
+    write_pages(run_dir, report_of(collect(run_dir)))

@@ -2,60 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from lab.analysis.checks import SATURATED
-from lab.analysis.percentiles import label, samples_needed
-from lab.manifest import Summary
+from lab.analysis.percentiles import REPORTED, label, samples_needed
+from lab.manifest import Distribution, Measurement, Summary
+from lab.pages.document import Figure, Verdict
 from lab.report import numbers
 from lab.report.data import ReportData
 
 SHOWN = ("50", "99", "99.9", "100")
 
 
-@dataclass(frozen=True)
-class Figure:
-    """One key figure: its name, value with unit, and a line of context."""
-
-    name: str
-    value: str
-    unit: str
-    context: str = ""
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """The state ("valid", "suspect", "invalid", "unjudged"), a sentence, and the reasons."""
-
-    state: str
-    sentence: str
-    reasons: list[str]
-    findings: list[str]
-
-    @property
-    def saturated(self) -> bool:
-        """Whether a finding says that the service was overloaded."""
-        return any(finding.startswith(SATURATED) for finding in self.findings)
-
-
 def verdict(data: ReportData) -> Verdict:
-    """Return the verdict in words."""
+    """Return the state ("valid", "suspect", "invalid", "unjudged") with a sentence, the reasons and the findings."""
     validity = data.manifest.validity
     if validity is None:
-        return Verdict("unjudged", "This run was not judged: it ended before its analysis.", _interruption(data), [])
+        sentence = "This run was not judged: it ended before its analysis."
+        return Verdict("unjudged", sentence, "unjudged", _interruption(data))
     sentences = {
         "valid": "No check found a reason to distrust these figures.",
         "suspect": "These figures may be off. Read the reasons before you quote them.",
         "invalid": "Do not use these figures.",
     }
-    found = Verdict(validity.state, sentences[validity.state], list(validity.reasons), list(validity.findings))
-    if found.state == "valid" and found.saturated:
+    sentence, findings = sentences[validity.state], validity.findings
+    saturated = any(finding.startswith(SATURATED) for finding in findings)
+    if validity.state == "valid" and saturated:
         sentence = "The measurement is sound. It is one of an overloaded service: read the finding before you quote it."
-        return replace(found, sentence=sentence)
-    if found.state == "valid" and found.findings:
-        several = "s" if len(found.findings) > 1 else ""
-        return replace(found, sentence=f"{found.sentence} Read the finding{several} before you quote them.")
-    return found
+    elif validity.state == "valid" and findings:
+        sentence += f" Read the finding{'s' if len(findings) > 1 else ''} before you quote them."
+    remarks = [*validity.reasons, *findings]
+    return Verdict(validity.state, sentence, validity.state, remarks, "saturated" if saturated else "")
 
 
 def overrides(data: ReportData) -> str:
@@ -67,11 +44,6 @@ def overrides(data: ReportData) -> str:
     return ", ".join(shown)
 
 
-def sentence(text: str) -> str:
-    """Return a check's detail as a sentence: with a capital and a full stop."""
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
-
-
 def _interruption(data: ReportData) -> list[str]:
     return [
         f"the phase {phase.name} {'failed' if phase.outcome == 'failed' else 'was interrupted'}"
@@ -81,31 +53,44 @@ def _interruption(data: ReportData) -> list[str]:
     ]
 
 
+def figures_of(measured: Measurement) -> list[Figure]:
+    """Return rates, counts and latencies of a measurement: key figures of a page, and lines of the terminal."""
+    latency, per_s = measured.headline_ms, "requests/s"
+    served = []
+    if measured.refused and measured.goodput_per_s is not None:
+        refused = f"{numbers.share(measured.refused / max(measured.requests, 1))} refused"
+        served = [Figure("Served", numbers.rate(measured.goodput_per_s), refused, per_s)]
+    of_served = ", served" if latency is measured.served_ms else ""
+    return [
+        Figure("Offered", numbers.rate(measured.rate_offered_per_s), unit=per_s),
+        Figure("Achieved", numbers.rate(measured.rate_achieved_per_s), unit=per_s),
+        *served,
+        Figure("Requests", numbers.count(measured.requests)),
+        Figure("Errors", numbers.count(measured.errors.total)),
+        *(
+            Figure(f"Latency {label(p)}{of_served}", numbers.percentile(latency, p), _lacking(latency, p))
+            for p in REPORTED
+        ),
+    ]
+
+
+def _lacking(latency: Distribution, percentile: str) -> str:
+    if percentile in latency.percentiles:
+        return ""
+    return f"needs {samples_needed(percentile):,} samples" if latency.count else "not recorded"
+
+
 def figures(data: ReportData) -> list[Figure]:
     """Return offered and achieved rate, p50, p99, p99.9 and the maximum, each with its published figure."""
-    summary = data.manifest.summary
+    summary, reference = data.manifest.summary, data.comparable_reference()
     if summary is None:
         return []
-    reference = data.comparable_reference()
-    found = [
-        Figure("Offered", numbers.rate(summary.rate_offered_per_s), "requests/s", _repetitions(summary)),
-        Figure("Achieved", numbers.rate(summary.rate_achieved_per_s), "requests/s", _achieved_context(data, summary)),
-    ]
-    if summary.refused and summary.goodput_per_s is not None:
-        refused = f"{numbers.share(summary.refused / max(summary.requests, 1))} refused"
-        found.append(Figure("Served", numbers.rate(summary.goodput_per_s), "requests/s", refused))
-    shown = summary.headline_ms
-    of_served = ", served" if shown is summary.served_ms else ""
-    for percentile in SHOWN:
-        value, _, unit = numbers.percentile(shown, percentile).rpartition(" ")
-        published = reference.latency_ms.get(percentile) if reference is not None else None
-        context = f"published {numbers.latency(published)}" if published is not None else ""
-        if percentile not in shown.percentiles:
-            context = f"needs {samples_needed(percentile):,} samples" if shown.count else "not recorded"
-        if not value:
-            value, unit = unit, ""  # no unit: the percentile is unknown
-        found.append(Figure(f"Latency {label(percentile)}{of_served}", value, unit, context))
-    return found
+    published = {} if reference is None else reference.latency_ms
+    contexts = {f"Latency {label(p)}": f"published {numbers.latency(published[p])}" for p in published}
+    contexts |= {"Offered": _repetitions(summary), "Achieved": _achieved_context(data, summary)}
+    shown = {"Offered", "Achieved", "Served", *(f"Latency {label(p)}" for p in SHOWN)}
+    named = [(figure, figure.name.removesuffix(", served")) for figure in figures_of(summary)]
+    return [replace(one, context=one.context or contexts.get(name, "")) for one, name in named if name in shown]
 
 
 def _repetitions(summary: Summary) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from lab.analysis.checks.generator import moved_ms
 from lab.analysis.percentiles import REPORTED, label, samples_needed, supported
 from lab.manifest import Distribution, Summary
+from lab.pages.document import Cell, Table
 from lab.report import numbers
 from lab.report.data import ReportData
-from lab.report.tables import Cell, Table, table
 
 
 def percentile_table(data: ReportData) -> Table | None:
@@ -45,7 +45,7 @@ def percentile_table(data: ReportData) -> Table | None:
     rows.append([Cell("mean"), *(_moment("mean", m, published) for _, m, published in columns)])
     rows.append([Cell("st. dev."), *(_moment("stdev", m, published) for _, m, published in columns)])
     rows.append([Cell("samples"), *(Cell(numbers.count(m.count) if m else numbers.UNKNOWN) for _, m, _ in columns)])
-    return table(
+    return Table(
         "percentile-table",
         "Latency by percentile",
         ["Percentile", *(name for name, _, _ in columns)],

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from lab.kubernetes.cluster import cluster_of
 from lab.manifest import Errors, Measurement, PartOfLoad
+from lab.pages.document import Cell, Row, Table
 from lab.report import numbers
 from lab.report.data import ReportData
-from lab.report.tables import Cell, Table, table
 
 OUTCOME_WORDS = {"pass": "ok", "note": "note", "warn": "suspect", "fail": "invalid", "unknown": "unknown"}
 
@@ -19,14 +19,14 @@ def rate_table(data: ReportData) -> Table | None:
     if summary is None:
         return None
     several = len(summary.repetitions) > 1
-    rows = [_rate_row("All repetitions", summary)] if several else []
+    rows: list[Row] = [_rate_row("All repetitions", summary)] if several else []
     rows += [_rate_row(f"Repetition {r.source.rpartition('/')[2]}", r) for r in summary.repetitions]
     if summary.profiled is not None:
         rows.append(_rate_row("While profiled", summary.profiled))
     if summary.reference_generator is not None:
         rows.append(_rate_row("Lab’s generator", summary.reference_generator))
     if data.reference is not None and data.reference.requests_per_s is not None:
-        published = [Cell("Published"), Cell(numbers.UNKNOWN), Cell(numbers.rate(data.reference.requests_per_s))]
+        published = ["Published", numbers.UNKNOWN, numbers.rate(data.reference.requests_per_s)]
         rows.append([*published, *(Cell(numbers.UNKNOWN, "none") for _ in range(6))])
     columns = [
         "",
@@ -39,24 +39,24 @@ def rate_table(data: ReportData) -> Table | None:
         "Service CPU / request",
         "Send lag p99",
     ]
-    return table("rate-table", "Rate and cost", columns, rows, numeric=range(1, 9))
+    return Table("rate-table", "Rate and cost", columns, rows, numeric=range(1, 9))
 
 
-def _rate_row(name: str, m: Measurement) -> list[Cell]:
+def _rate_row(name: str, m: Measurement) -> Row:
     achieved = m.rate_achieved_per_s
     of_offered = achieved / m.rate_offered_per_s if achieved is not None and m.rate_offered_per_s else None
     lag = m.send_lag_us.percentiles.get("99") if m.send_lag_us is not None else None
     cpu = m.service_cpu_us_per_request
     return [
-        Cell(name),
-        Cell(numbers.rate(m.rate_offered_per_s)),
-        Cell(numbers.rate(achieved)),
-        Cell(numbers.share(of_offered)),
-        Cell(numbers.rate(m.goodput_per_s)),
-        Cell(numbers.count(m.requests)),
-        Cell(numbers.duration(m.elapsed_s)),
-        Cell(numbers.latency(None if cpu is None else cpu / 1e3)),
-        Cell(numbers.latency(None if lag is None else lag / 1e3)),
+        name,
+        numbers.rate(m.rate_offered_per_s),
+        numbers.rate(achieved),
+        numbers.share(of_offered),
+        numbers.rate(m.goodput_per_s),
+        numbers.count(m.requests),
+        numbers.duration(m.elapsed_s),
+        numbers.latency(None if cpu is None else cpu / 1e3),
+        numbers.latency(None if lag is None else lag / 1e3),
     ]
 
 
@@ -65,7 +65,7 @@ def generator_table(data: ReportData) -> Table | None:
     summary = data.manifest.summary
     if summary is None:
         return None
-    rows = []
+    rows: list[Row] = []
     for r in [*summary.repetitions, *([summary.profiled] if summary.profiled is not None else [])]:
         profiled = r is summary.profiled
         of = "while profiled, " if profiled else f"repetition {r.source.rpartition('/')[2]}, "
@@ -92,10 +92,10 @@ def generator_table(data: ReportData) -> Table | None:
         "Late start",
         "Schedule",
     ]
-    return table("generator-table", "Generators", columns, rows, numeric=range(2, 10), note=note)
+    return Table("generator-table", "Generators", columns, rows, numeric=range(2, 10), note=note)
 
 
-def _generator_row(data: ReportData, of: str, part: PartOfLoad, due: int) -> list[Cell]:
+def _generator_row(data: ReportData, of: str, part: PartOfLoad, due: int) -> Row:
     cluster = cluster_of(data.manifest.environment)
     lag, late_us = part.send_lag_us, part.start_missed_by_us
     lag_us = None if lag is None else lag.percentiles.get("99")
@@ -104,15 +104,15 @@ def _generator_row(data: ReportData, of: str, part: PartOfLoad, due: int) -> lis
     kept = part.kept_schedule
     schedule = numbers.UNKNOWN if kept is None else "kept" if kept.verdict else "not kept"
     return [
-        Cell(f"{of}{part.part}".capitalize()),
-        Cell((cluster and cluster.node_of(part.part)) or numbers.UNKNOWN),
-        Cell(numbers.count(part.requests_due)),
-        Cell(numbers.share(part.requests_due / due if due else None)),
-        Cell(numbers.rate(part.rate_achieved_per_s)),
-        Cell(p50),
-        Cell(p99),
-        Cell(numbers.latency(None if lag_us is None else lag_us / 1e3)),
-        Cell(numbers.share(part.busiest_share)),
+        f"{of}{part.part}".capitalize(),
+        ((cluster and cluster.node_of(part.part)) or numbers.UNKNOWN),
+        numbers.count(part.requests_due),
+        numbers.share(part.requests_due / due if due else None),
+        numbers.rate(part.rate_achieved_per_s),
+        p50,
+        p99,
+        numbers.latency(None if lag_us is None else lag_us / 1e3),
+        numbers.share(part.busiest_share),
         Cell(late, "bad" if late_us else ""),
         Cell(schedule, "bad" if kept is not None and not kept.verdict else ""),
     ]
@@ -124,35 +124,38 @@ def error_table(data: ReportData) -> Table | None:
     if summary is None:
         return None
     parts: list[Measurement] = [summary, *([summary.profiled] if summary.profiled is not None else [])]
-    rows = [
-        [Cell(f"Status {status}"), *(Cell(numbers.count(part.status.get(status, 0))) for part in parts)]
+    rows: list[Row] = [
+        [f"Status {status}", *(numbers.count(part.status.get(status, 0)) for part in parts)]
         for status in sorted({status for part in parts for status in part.status})
     ]
-    words = {"connect": "Connection failed", "read": "Read failed", "write": "Write failed", "timeout": "Timed out",
-             "status": "Outside 2xx and 3xx"}  # fmt: skip
+    words = {
+        "connect": "Connection failed",
+        "read": "Read failed",
+        "write": "Write failed",
+        "timeout": "Timed out",
+        "status": "Outside 2xx and 3xx",
+    }
     for kind in Errors.model_fields:
         counts = [getattr(part.errors, kind) for part in parts]
-        rows.append([Cell(words[kind]), *(Cell(numbers.count(n), "bad" if n else "") for n in counts)])
+        rows.append([words[kind], *(Cell(numbers.count(n), "bad" if n else "") for n in counts)])
         if kind == "read":
             rows += _reasons(parts)
     if any(part.lost for part in parts):
-        rows.append([Cell("Lost before their response"), *(Cell(numbers.count(part.lost)) for part in parts)])
+        rows.append(["Lost before their response", *(numbers.count(part.lost) for part in parts)])
     if any(part.unfinished is not None for part in parts):
-        rows.append([Cell("Unanswered at the end"),
-                     *(Cell(numbers.count(p.unfinished.count if p.unfinished else None)) for p in parts)])  # fmt: skip
+        rows.append(
+            ["Unanswered at the end", *(numbers.count(p.unfinished.count if p.unfinished else None) for p in parts)]
+        )
     columns = ["", "Measured", *(["While profiled"] if summary.profiled is not None else [])]
-    return table("error-table", "Answers and errors", columns, rows, numeric=range(1, len(columns)))
+    return Table("error-table", "Answers and errors", columns, rows, numeric=range(1, len(columns)))
 
 
-def _reasons(parts: Sequence[Measurement]) -> list[list[Cell]]:
+def _reasons(parts: Sequence[Measurement]) -> list[Row]:
     """Return a row for each reason of a failed read, with what happened the first time."""
     first = {error.reason: error.first for part in reversed(parts) for error in part.read_errors}
     counts = [{error.reason: error.count for error in part.read_errors} for part in parts]
     return [
-        [
-            Cell(f"– {reason}: {what}" if what else f"– {reason}"),
-            *(Cell(numbers.count(n.get(reason, 0))) for n in counts),
-        ]
+        [f"– {reason}: {what}" if what else f"– {reason}", *(numbers.count(n.get(reason, 0)) for n in counts)]
         for reason, what in first.items()
     ]
 
@@ -163,8 +166,8 @@ def check_table(data: ReportData) -> Table | None:
     if validity is None:
         return None
     order = {"fail": 0, "warn": 1, "note": 2, "unknown": 3, "pass": 4}
-    rows = [
-        [Cell(c.name), Cell(OUTCOME_WORDS[c.outcome], f"outcome is-{c.outcome}"), Cell(c.detail)]
+    rows: list[Row] = [
+        [c.name, Cell(OUTCOME_WORDS[c.outcome], f"outcome is-{c.outcome}"), c.detail]
         for c in sorted(validity.checks, key=lambda check: order[check.outcome])
     ]
-    return table("check-table", "Checks", ["Check", "Outcome", "What was seen"], rows)
+    return Table("check-table", "Checks", ["Check", "Outcome", "What was seen"], rows)

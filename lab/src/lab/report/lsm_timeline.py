@@ -7,52 +7,39 @@ bytes it wrote, relative to the largest event. With more than 1,000 events, the 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from lab.analysis.engine_events import EngineEvent
+from lab.pages.document import Block, Paragraph
+from lab.pages.plot import Chart
+from lab.pages.scales import Linear, linear_to
 from lab.report import numbers
-from lab.report.chart import Chart, Key
 from lab.report.data import ReportData
 from lab.report.profile_words import event_title
-from lab.report.scales import Linear, linear_to
-from lab.report.svg import Plot, Size, Stop
-from lab.report.time_charts import Axis, phase_bands, seconds_ticks, size_tick
+from lab.report.time_charts import Axis, phase_bands, seconds, size_tick
 
 EVENTS_MAX = 1_000
+SEARCHED = "Find events, such as “L0 → L1” or “stall”:"
 LANE = 26
 FILL = 84
 AMPLIFICATION = 76
 GAP = 20
-SIZES = (Size("wide", 1040, 0, top=22), Size("narrow", 360, 0, left=48, right=10, top=22))
-"""The same width as the latency over time, so that the two align; the height depends on the events."""
-
 _LONE_LANES = {"flush": "flush", "stall": "stalls", "wal_sync": "syncs"}
 _AMPLIFICATIONS = {"write": "side-a", "read": "side-b", "space": "side-c"}
 """Amplifications since the start of the service, each with the class of its line; docs/storage.md defines them."""
-_CLASSES = {"flush": "flush", "compaction": "compaction", "stall": "stall", "wal_sync": "sync"}
+_KINDS = {
+    "flush": ("flush", "flush"),
+    "compaction": ("compaction", "compaction"),
+    "stall": ("stall", "stall (writes stopped)"),
+    "wal_sync": ("sync", "slow WAL sync"),
+}
+"""Kinds of events, each with the class of its bars and its name in the legend."""
 
 
 Points = list[tuple[float, float | None]]
 """Values by seconds on the axis."""
 
 
-@dataclass(frozen=True)
-class _Gauges:
-    """Bytes in memtables, and amplifications by name; empty if the service has none."""
-
-    fill: Points
-    amplifications: dict[str, Points]
-
-
-@dataclass(frozen=True)
-class LsmTimeline:
-    """The chart, and the number of events that are too many to draw."""
-
-    chart: Chart
-    left_out: int
-
-
-def lsm_timeline(data: ReportData, axis: Axis) -> LsmTimeline | None:
+def lsm_timeline(data: ReportData, axis: Axis) -> list[Block] | None:
     """Draw the background work of the engine; None if its log has no event within the axis."""
     events = [e for e in data.engine_events if e.end_s >= axis.start_s and e.start_s <= axis.end_s]
     if not events:
@@ -61,23 +48,9 @@ def lsm_timeline(data: ReportData, axis: Axis) -> LsmTimeline | None:
     if left_out:
         longest = sorted(events, key=lambda event: -event.length_s)[:EVENTS_MAX]
         events = sorted(longest, key=lambda event: event.start_s)
-    gauges = _gauges(data, axis)
-    lanes = _lanes(events)
-    drawings = [_draw(size, axis, events, lanes, gauges) for size in SIZES]
-    # The bars' stops come first: a bar's data-stop is its event's place in the list.
-    stops = [_event_stop(event, axis) for event in events] + _gauge_stops(gauges, axis)
-    legend = [Key("line activity", "memtables")] if gauges.fill else []
-    legend += [Key(f"line {_AMPLIFICATIONS[name]}", f"{name} amplification") for name in gauges.amplifications]
-    kinds = {event.kind for event in events}
-    names = {
-        "flush": "flush",
-        "compaction": "compaction",
-        "stall": "stall (writes stopped)",
-        "wal_sync": "slow WAL sync",
-    }
-    legend += [Key(f"block {_CLASSES[kind]}", name) for kind, name in names.items() if kind in kinds]
-    label = "Memtables, amplifications, flushes, compactions by level and stalls over time"
-    return LsmTimeline(Chart("lsm-time", label, drawings, legend, stops), left_out)
+    note = "A bar is as long as its event took and as high as the bytes that it wrote, compared with the largest."
+    note += f" The {left_out:,} shortest events are not drawn." if left_out else ""
+    return [_draw(data, axis, events), Paragraph(note, "note")]
 
 
 def _lane(event: EngineEvent) -> str:
@@ -94,12 +67,6 @@ def _lanes(events: list[EngineEvent]) -> list[str]:
     ]
 
 
-def _gauges(data: ReportData, axis: Axis) -> _Gauges:
-    found = {name: _gauge(data, axis, f"lsmlab_{name}_amplification") for name in _AMPLIFICATIONS}
-    known = {name: points for name, points in found.items() if any(value is not None for _, value in points)}
-    return _Gauges(_gauge(data, axis, "lsmlab_memtable_bytes"), known)
-
-
 def _gauge(data: ReportData, axis: Axis, name: str) -> Points:
     """Return the values of a gauge of the service within the axis; none if it has no such gauge."""
     values = None if data.timeline is None else data.timeline.column(name)
@@ -113,76 +80,68 @@ def _gauge(data: ReportData, axis: Axis, name: str) -> Points:
     ]
 
 
-def _draw(outline: Size, axis: Axis, events: list[EngineEvent], lanes: list[str], gauges: _Gauges) -> str:
-    fill, amplifications = gauges.fill, gauges.amplifications
-    fill_height = FILL if fill else 0
-    strips = fill_height + (AMPLIFICATION if amplifications else 0)
-    height = outline.top + strips + LANE * len(lanes) + outline.bottom
-    size = Size(outline.name, outline.width, height, outline.left, outline.right, outline.top, outline.bottom)
-    plot = Plot(size, axis.scale(), Linear(0, 1))
-    phase_bands(plot, axis)
-    plot.grid(seconds_ticks(axis, size), [])
-    if fill:
-        most = linear_to(max((value for _, value in fill if value is not None), default=0.0))
-        upper = _strip(size, axis, size.top, fill_height, most)
-        ticks = Linear(most.low, most.high, 2, binary=True).ticks()
-        upper.grid([], [(tick, size_tick(tick)) for tick in ticks])
-        upper.area(fill, "activity")
-        upper.line(fill, "activity")
-        plot.add(upper.inner_markup())
-    if amplifications:
-        values = [value for points in amplifications.values() for _, value in points if value is not None]
-        strip = _strip(size, axis, size.top + fill_height + GAP, AMPLIFICATION - GAP, linear_to(max(values)))
-        strip.grid([], [(tick, f"{tick:g}×") for tick in Linear(0, strip.y.ticks()[-1], 2).ticks()])
-        for name, points in amplifications.items():
-            strip.line(points, _AMPLIFICATIONS[name])
-        plot.add(strip.inner_markup())
+def _draw(data: ReportData, axis: Axis, events: list[EngineEvent]) -> Chart:
+    """Stack strips of the gauges and lanes of bars, all of fixed heights in pixels."""
+    strips = _strips(data, axis)
+    lanes = _lanes(events)
+    above = sum(space + strip.height for space, strip in strips)
+    label = "Memtables, amplifications, flushes, compactions by level and stalls over time"
+    height = above + LANE * len(lanes)
+    chart = Chart("lsm-time", label, axis.scale(), Linear(0, 1), height, height, searched=SEARCHED)
+    phase_bands(chart, axis)
+    chart.grid(axis.ticks(), str, (), even=True)
+    top = 0
+    for space, strip in strips:
+        chart.inset(strip, top + space)
+        top += space + strip.height
+    floors = {name: above + LANE * row for row, name in enumerate(lanes, 1)}
+    for name, floor in floors.items():
+        chart.add(f'<line class="grid" x2="100%" y1="{floor}" y2="{floor}"/>')
+        chart.text("0", str(floor - 7), name, css="tick", anchor="end", by=(-8, 0))
+    for kind, (css, name) in _KINDS.items():
+        if any(event.kind == kind for event in events):
+            chart.key(f"block {css}", name)
     largest = max((event.bytes_out for event in events), default=0) or 1
-    rows = {name: i for i, name in enumerate(lanes)}
-    for name, row in rows.items():
-        floor = size.top + strips + LANE * (row + 1)
-        plot.add(f'<line class="grid" x1="{size.left}" x2="{size.width - size.right}" y1="{floor}" y2="{floor}"/>')
-        plot.text(size.left - 8, floor - 7, name, "tick", "end")
-    for index, event in enumerate(events):
-        floor = size.top + strips + LANE * (rows[_lane(event)] + 1)
-        left, right = plot.px(event.start_s - axis.start_s), plot.px(event.end_s - axis.start_s)
-        width = max(1.5, right - left)
+    for event in events:
+        start, end = (100 * chart.x.at(moment - axis.start_s) for moment in (event.start_s, event.end_s))
         tall = 12.0 if event.bytes_out == 0 else 4 + (LANE - 8) * event.bytes_out / largest
-        plot.add(
-            f'<rect class="block {_CLASSES[event.kind]}" data-stop="{index}" x="{left:.1f}" y="{floor - tall:.1f}" '
-            f'width="{width:.1f}" height="{tall:.1f}"/>'
+        chart.add(
+            f'<rect class="block {_KINDS[event.kind][0]}" data-stop="{_mark(chart, event, axis)}" x="{start:.2f}%" '
+            f'y="{floors[_lane(event)] - tall:.1f}" style="width:max(1.5px,{end - start:.2f}%)" height="{tall:.1f}"/>'
         )
-    return plot.markup("LSM timeline")
+    return chart
 
 
-def _strip(size: Size, axis: Axis, top: int, height: int, scale: Linear) -> Plot:
-    """Return a separate plot above the lanes, with the same left and right."""
-    inside = Size(size.name, size.width, top + height + 1, size.left, size.right, top, 1)
-    return Plot(inside, axis.scale(), scale)
+def _strips(data: ReportData, axis: Axis) -> list[tuple[int, Chart]]:
+    """Return the charts of memtables and of amplifications, each with the space above it, if the service has them."""
+    strips = []
+    if fill := _gauge(data, axis, "lsmlab_memtable_bytes"):
+        high = linear_to(max((value for _, value in fill if value is not None), default=0.0)).high
+        strip = Chart("", "", axis.scale(), Linear(0.0, high, 2, binary=True), FILL, title=seconds)
+        strip.grid([], size_tick)
+        strip.area(fill, "activity")
+        strip.line(fill, "activity", "memtables", numbers.size)
+        strips.append((0, strip))
+    found = {name: _gauge(data, axis, f"lsmlab_{name}_amplification") for name in _AMPLIFICATIONS}
+    values = [value for points in found.values() for _, value in points if value is not None]
+    if values:
+        strip = Chart("", "", axis.scale(), linear_to(max(values)), AMPLIFICATION - GAP, title=seconds)
+        strip.grid([], lambda tick: f"{tick:g}×", Linear(0, strip.y.ticks()[-1], 2).ticks())
+        for name, points in found.items():
+            if any(value is not None for _, value in points):
+                strip.line(points, _AMPLIFICATIONS[name], f"{name} amplification", "{:.2f}".format)
+        strips.append((GAP, strip))
+    return strips
 
 
-def _event_stop(event: EngineEvent, axis: Axis) -> Stop:
-    lines = [("", "took", numbers.latency(event.length_s * 1e3))]
-    if event.tables_in:
-        lines.append(("", "tables", numbers.count(event.tables_in)))
-    if event.bytes_in:
-        lines.append(("", "read", numbers.size(event.bytes_in)))
-    if event.bytes_out:
-        lines.append(("", "written", numbers.size(event.bytes_out)))
-    if event.writes:
-        lines.append(("", "writes that waited", numbers.count(event.writes)))
+def _mark(chart: Chart, event: EngineEvent, axis: Axis) -> int:
+    """Let a pointer read an event off its bar."""
+    counts = [
+        ("tables", event.tables_in, numbers.count),
+        ("read", event.bytes_in, numbers.size),
+        ("written", event.bytes_out, numbers.size),
+        ("writes that waited", event.writes, numbers.count),
+    ]
+    lines = [("took", numbers.latency(event.length_s * 1e3)), *((name, show(n)) for name, n, show in counts if n)]
     start = event.start_s - axis.start_s
-    title = f"{start:,.2f} s · {event_title(event)}"
-    return Stop(axis.scale().at(start + event.length_s / 2), title, tuple(lines), on_mark=True)
-
-
-def _gauge_stops(gauges: _Gauges, axis: Axis) -> list[Stop]:
-    """Return a stop for each moment at which a gauge was read: all gauges have the same."""
-    lines: dict[float, list[tuple[str, str, str]]] = {
-        at: [("activity", "memtables", numbers.size(value))] for at, value in gauges.fill
-    }
-    for name, points in gauges.amplifications.items():
-        for at, value in points:
-            shown = "unknown" if value is None else f"{value:.2f}"
-            lines.setdefault(at, []).append((_AMPLIFICATIONS[name], f"{name} amplification", shown))
-    return [Stop(axis.scale().at(at), f"{at:,.0f} s", tuple(shown)) for at, shown in sorted(lines.items())]
+    return chart.mark(start + event.length_s / 2, f"{start:,.2f} s · {event_title(event)}", lines)

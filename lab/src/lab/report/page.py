@@ -1,25 +1,28 @@
-"""``report.html``: one self-contained page. Style, script, charts and pictures are inside; links are relative."""
+"""The report of a run as a document: ``report.html`` and ``report.md``."""
 
 from __future__ import annotations
 
-import base64
-from dataclasses import dataclass
-from functools import cache
-from importlib import resources
-
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, select_autoescape
-from markupsafe import Markup
-
-from lab import __version__
+from lab.pages.document import (
+    EVENT_NAMES,
+    Block,
+    Document,
+    Figures,
+    Flame,
+    LinkList,
+    Panels,
+    Paragraph,
+    Part,
+    paragraph,
+    present,
+    section,
+)
+from lab.pages.pictures import Picture, embed
 from lab.report import headline, latency_tables, load_tables, profile_tables, profile_words, run_tables, service_tables
-from lab.report.chart import Chart
 from lab.report.dashboards import dashboard_links
 from lab.report.data import Event, Reference, ReportData
-from lab.report.lsm_timeline import LsmTimeline, lsm_timeline
+from lab.report.lsm_timeline import lsm_timeline
 from lab.report.percentile_chart import percentile_chart
-from lab.report.pictures import Picture, embed
-from lab.report.tables import EVENT_NAMES, Table
-from lab.report.time_charts import Panel, activity, latency_over_time, rate_over_time, time_axis
+from lab.report.time_charts import activity, latency_over_time, rate_over_time, time_axis
 
 FORM_NAMES = {
     "": "Flame graph",
@@ -29,137 +32,137 @@ FORM_NAMES = {
     "svg": "SVG",
     "pprof": "pprof",
 }
+NO_LATENCIES = Paragraph("No latencies were recorded.", "gap")
+NOT_MEASURED = Paragraph("Nothing was measured.", "gap")
+NOT_PROFILED = Paragraph("This run has no flame graphs.", "gap")
+NOT_JUDGED = Paragraph("The run ended before it was judged.", "gap")
+INCOMPLETE = Paragraph("This run is incomplete. What it left is shown below.", "gap")
+OF_TIME = Paragraph(
+    "One axis for all: seconds since the service was first started. A stall in the first chart can be followed down to "
+    "its cause."
+)
+OF_PROFILES = Paragraph(
+    "Recorded in a repetition of its own at the same rate: none of the latencies above were measured under the "
+    "profiler."
+)
+GRAFANA = "Live graphs of this run, while Grafana is up (make up):"
 
 
-@dataclass(frozen=True)
-class _Gallery:
-    """One event's pictures and tables."""
-
-    title: str
-    event: Event
-    picture: Picture | None
-    links: list[tuple[str, str]]
-    categories: Table | None
-    groups: Table | None
-    published: list[str]
-
-
-@dataclass(frozen=True)
-class _OverTime:
-    """The charts over time."""
-
-    latency: Chart | None
-    lsm: LsmTimeline | None
-    rate: Chart | None
-    panels: list[Panel]
-    quiet: list[str]
-
-
-def render_page(data: ReportData) -> str:
-    """Return the whole page."""
-    recording = data.run_dir / "profile" / "profile.jfr"
-    return render(
-        "lab.report",
-        "report.html.j2",
-        data=data,
-        manifest=data.manifest,
-        question=data.manifest.experiment.resolved.get("question"),
-        overrides=headline.overrides(data),
-        started=run_tables.started(data),
-        verdict=headline.verdict(data),
-        figures=headline.figures(data),
-        percentiles=percentile_chart(data),
-        over_time=_over_time(data),
-        galleries=[_gallery(event, data.reference) for event in data.events],
-        tail=profile_words.tail_of_run(data),
-        recording="profile/profile.jfr" if recording.is_file() else None,
-        percentile_table=latency_tables.percentile_table(data),
-        rate_table=load_tables.rate_table(data),
-        generator_table=load_tables.generator_table(data),
-        error_table=load_tables.error_table(data),
-        check_table=load_tables.check_table(data),
-        stage_table=service_tables.stage_table(data),
-        activity_table=service_tables.activity_table(data),
-        cost_table=profile_tables.cost_table(data),
-        profile_table=profile_tables.profile_table(data),
-        environment_table=run_tables.environment_table(data),
-        phase_table=run_tables.phase_table(data),
-        experiment_table=run_tables.experiment_table(data),
-        artifact_table=run_tables.artifact_table(data),
-        dashboards=dashboard_links(data.manifest),
+def report_of(data: ReportData) -> Document:
+    """Return the report of a run."""
+    manifest = data.manifest
+    question = manifest.experiment.resolved.get("question")
+    changed = headline.overrides(data)
+    figures = headline.figures(data)
+    dashboards = dashboard_links(manifest)
+    return Document(
+        file="report",
+        title=manifest.experiment.title,
+        also=f"{manifest.experiment.name} · {manifest.run_id}",
+        overline=[manifest.experiment.name, run_tables.started(data), f"{manifest.runtime} runtime"],
+        head=present(
+            Paragraph(f"Set for this run: {changed}", "overrides") if changed else None,
+            paragraph(question if isinstance(question, str) else "", "question"),
+            headline.verdict(data),
+            INCOMPLETE if not manifest.complete and manifest.validity is None else None,
+            *(Paragraph(gap, "gap") for gap in data.gaps),
+            Figures(figures) if figures else None,
+        ),
+        sections=[
+            section(
+                "latency",
+                "Latency by percentile",
+                percentile_chart(data) or NO_LATENCIES,
+                latency_tables.percentile_table(data),
+                name="Latency",
+            ),
+            section("time", "Over time", *_over_time(data)),
+            section(
+                "service", "Inside the service", service_tables.stage_table(data), service_tables.activity_table(data)
+            ),
+            section(
+                "errors",
+                "Rate and errors",
+                load_tables.rate_table(data) or NOT_MEASURED,
+                load_tables.generator_table(data),
+                load_tables.error_table(data),
+            ),
+            section("profile", "Profile", *_profile(data)),
+            section("checks", "Checks", load_tables.check_table(data) or NOT_JUDGED),
+            section("environment", "Environment", run_tables.environment_table(data)),
+            section(
+                "run",
+                "The run",
+                LinkList(dashboards, GRAFANA) if dashboards else None,
+                run_tables.experiment_table(data),
+                run_tables.phase_table(data),
+                run_tables.artifact_table(data),
+            ),
+        ],
+        made=f"Run {manifest.run_id} of {manifest.experiment.name}",
+        beside=[(name, name) for name in ("run.json", "report.md")],
     )
 
 
-def render(package: str, template: str, **values: object) -> str:
-    """Render a template with these values, the lab's version, and the fonts, style and script of every page.
-
-    Templates are those of `package`, then those of this one.
-    """
-    return (
-        _environment(package)
-        .get_template(template)
-        .render(values, lab_version=__version__, fonts=fonts(), style=asset("report.css"), script=asset("report.js"))
-    )
-
-
-@cache
-def _environment(package: str) -> Environment:
-    """Return the environment of a package's templates, which keeps them compiled: a series writes many pages."""
-    environment = Environment(
-        loader=ChoiceLoader([PackageLoader(one, "template") for one in (package, "lab.report")]),
-        autoescape=select_autoescape(default=True),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["sentence"] = headline.sentence
-    return environment
-
-
-def _over_time(data: ReportData) -> _OverTime | None:
+def _over_time(data: ReportData) -> list[Block]:
     axis = time_axis(data)
     if axis is None:
-        return None
+        return []
     panels, quiet = activity(data, axis)
-    charts = _OverTime(
-        latency_over_time(data, axis), lsm_timeline(data, axis), rate_over_time(data, axis), panels, quiet
-    )
-    return charts if charts.latency or charts.rate or charts.panels else None
-
-
-def _gallery(event: Event, reference: Reference | None) -> _Gallery:
-    return _Gallery(
-        title=EVENT_NAMES.get(event.name, event.name),
-        event=event,
-        picture=embed(event.picture) if event.picture is not None else None,
-        links=[(FORM_NAMES[form], path) for form, path in event.pages.items()],
-        categories=profile_tables.category_table(event),
-        groups=profile_tables.group_table(event),
-        published=profile_words.published_beside_ours(event, () if reference is None else reference.shares),
+    latency, rate = latency_over_time(data, axis), rate_over_time(data, axis)
+    if not (latency or rate or panels):
+        return []
+    engine = lsm_timeline(data, axis)
+    return present(
+        OF_TIME,
+        Part("Latency of each second", [latency], css="") if latency else None,
+        Part("The storage engine", engine, css="") if engine else None,
+        Part("Requests a second", [rate], css="") if rate else None,
+        Panels(panels) if panels else None,
+        Paragraph(f"Nothing to see of: {', '.join(quiet)}.", "note") if quiet else None,
     )
 
 
-FONTS = (
-    ("Lab Sans", "100 900", "normal", "inter-latin.woff2"),
-    ("Lab Serif", "600", "normal", "source-serif-4-latin-600-normal.woff2"),
-    ("Lab Serif", "400", "italic", "source-serif-4-latin-400-italic.woff2"),
-)
-"""Inter and Source Serif 4, Latin letters only: they travel inside the page, so it looks the same everywhere."""
+def _profile(data: ReportData) -> list[Block]:
+    recording = "profile/profile.jfr"
+    shown: list[Block | None] = [NOT_PROFILED]
+    if data.events:
+        shown = [
+            OF_PROFILES,
+            *(_event(event, data.reference) for event in data.events),
+            _tail(data),
+            profile_tables.profile_table(data),
+            LinkList([("The recording (JFR)", recording)]) if (data.run_dir / recording).is_file() else None,
+        ]
+    return present(*shown, profile_tables.cost_table(data))
 
 
-@cache
-def fonts() -> Markup:
-    """Return the style rules that embed the fonts."""
-    rules = []
-    for family, weight, style, name in FONTS:
-        data = (resources.files("lab.report") / "template" / "fonts" / name).read_bytes()
-        source = f"url(data:font/woff2;base64,{base64.b64encode(data).decode('ascii')}) format('woff2')"
-        rules.append(
-            f"@font-face {{ font-family: '{family}'; font-weight: {weight}; font-style: {style}; src: {source}; }}"
-        )
-    return Markup("\n".join(rules))  # noqa: S704
+def _event(event: Event, reference: Reference | None) -> Part:
+    title = EVENT_NAMES.get(event.name, event.name)
+    published = profile_words.published_beside_ours(event, () if reference is None else reference.shares)
+    flame = Flame(
+        event.name,
+        f"{title} flame graph of the service. The interactive one is linked below.",
+        Picture("", problem="There is no picture of this flame graph")
+        if event.picture is None
+        else embed(event.picture),
+        "" if event.picture is None else f"profile/{event.picture.name}",
+        event.pages.get("", ""),
+    )
+    shown = present(
+        flame,
+        LinkList([(FORM_NAMES[form], path) for form, path in event.pages.items()]),
+        profile_tables.category_table(event),
+        *(Paragraph(line, "published") for line in published),
+        profile_tables.group_table(event),
+    )
+    return Part(title, shown, "" if event.samples is None else f"{event.samples:,} samples")
 
 
-def asset(name: str, package: str = "lab.report") -> Markup:
-    """Return a file of a package's template unescaped: it is ours, and contains nothing from a run."""
-    return Markup((resources.files(package) / "template" / name).read_text(encoding="utf-8"))  # noqa: S704
+def _tail(data: ReportData) -> Part | None:
+    tail = profile_words.tail_of_run(data)
+    if tail is None:
+        return None
+    pictures = LinkList(tail.pictures, "Differential flame graphs:") if tail.pictures else None
+    shown = present(*map(Paragraph, tail.sentences), tail.lines, tail.seconds, pictures)
+    return Part("The slowest seconds", shown, ident="tail")

@@ -11,21 +11,15 @@ from numpy.typing import NDArray
 from lab.analysis.histogram import Sample
 from lab.analysis.outputs import Outputs
 from lab.analysis.percentiles import BEYOND_MIN
+from lab.pages.plot import Chart
+from lab.pages.scales import Log, log_around
 from lab.report import numbers
-from lab.report.chart import NARROW, WIDE, Chart, Key
 from lab.report.data import ReportData
-from lab.report.scales import Log, log_around
-from lab.report.svg import Plot, Stop
 
-_TICKS = (
-    ("50", "50%"), ("75", "75%"), ("90", "90%"), ("99", "99%"), ("99.9", "99.9%"), ("99.99", "99.99%"),
-    ("99.999", "99.999%"), ("99.9999", "99.9999%"), ("99.99999", "99.99999%"),
-)  # fmt: skip
-_NARROW_TICKS = {"50%", "90%", "99%", "99.9%", "99.99%", "99.999%"}
+_TICKS = ("50", "75", "90", "99", "99.9", "99.99", "99.999", "99.9999", "99.99999")
 _STOPS = 90
 _ORDER = ("merged", "repetition", "profiled", *(f"side-{letter}" for letter in "abcdefghijkl"))
-_ROOM_FOR_MAX = 60
-_CHARACTER_WIDTH = 7
+_ROOM_FOR_MAX = 0.06
 
 
 @dataclass(frozen=True)
@@ -56,43 +50,26 @@ def percentile_chart(data: ReportData) -> Chart | None:
         if name.replace(".", "", 1).isdigit() and (name == "100" or 100 / (100 - float(name)) <= right)
     ]
     values = [float(v) for curve in curves for v in (curve.ms[0], curve.ms[-1])] + [v for _, v in reference]
-    x, y = Log(1.0, float(right)), log_around(min(values), max(values))
-    main_count = max(curve.count for curve in curves if curve.css != "profiled") if curves else 0
-    legend = [Key("line merged", next((c.name for c in curves if c.css == "merged"), "all repetitions together"))]
-    if any(curve.css == "repetition" for curve in curves):
-        legend.append(Key("line repetition", "each repetition"))
-    if any(curve.css == "profiled" for curve in curves):
-        legend.append(Key("line profiled", "while profiled"))
+    count = max(curve.count for curve in curves if curve.css != "profiled")
+    label = "Latency by percentile, both axes logarithmic. The table of percentiles below has the figures."
+    chart = _draw("percentiles", label, Log(1.0, float(right)), values, curves, few=count / BEYOND_MIN)
+    for at, value in reference:
+        chart.diamond(chart.across(at), chart.down(value), "reference")
     if reference:
         other_load = "" if data.comparable_reference() is not None else " and under another load"
-        legend.append(Key("mark reference", f"published, on other hardware{other_load}"))
-    return Chart(
-        name="percentiles",
-        label="Latency by percentile, both axes logarithmic. The table of percentiles below has the figures.",
-        drawings=[
-            _draw(Plot(size, x, y), x, y, curves, reference, few=main_count / BEYOND_MIN) for size in (WIDE, NARROW)
-        ],
-        legend=legend if any(curve.css == "merged" for curve in curves) else legend[1:],
-        stops=_stops(x, curves),
-    )
+        chart.key("mark reference", f"published, on other hardware{other_load}")
+    return chart
 
 
-def samples_chart(named: Sequence[tuple[str, str, Sample]]) -> Chart | None:
+def samples_chart(named: Sequence[tuple[str, str, Sample]], name: str = "percentiles", of: str = "") -> Chart | None:
     """Draw several samples, each with its name and the class of its line; None if one is empty."""
     if not all(sample.count for _, _, sample in named):
         return None
     curves = [_of_sample(name, css, sample) for name, css, sample in named]
     x = Log(1.0, max(100.0, *(float(curve.inverse[-1]) for curve in curves)))
     values = [float(value) for curve in curves for value in (curve.ms[0], curve.ms[-1])]
-    y = log_around(min(values), max(values))
-    few = min(curve.count for curve in curves) / BEYOND_MIN
-    return Chart(
-        name="percentiles",
-        label="Latency by percentile of both sides, both axes logarithmic. The table of metrics has the figures.",
-        drawings=[_draw(Plot(size, x, y), x, y, curves, [], few=few) for size in (WIDE, NARROW)],
-        legend=[Key(f"line {css}", name) for name, css, _ in named],
-        stops=_stops(x, curves),
-    )
+    label = f"Latency by percentile{of}, both axes logarithmic. The table has the figures."
+    return _draw(name, label, x, values, curves, few=min(curve.count for curve in curves) / BEYOND_MIN)
 
 
 def _curves(data: ReportData) -> list[_Curve]:
@@ -136,54 +113,22 @@ def _of_sample(name: str, css: str, sample: Sample) -> _Curve:
     return _Curve(name, css, np.maximum.accumulate(inverse), ms, sample.count)
 
 
-def _draw(plot: Plot, x: Log, y: Log, curves: list[_Curve], reference: list[tuple[float, float]], *, few: float) -> str:
-    size = plot.size
+def _draw(name: str, label: str, x: Log, values: list[float], curves: list[_Curve], *, few: float) -> Chart:
+    chart = Chart(name, label, x, log_around(min(values), max(values)), title=_percentile_name)
     if 1 < few < x.high:
-        label = f"fewer than {BEYOND_MIN} requests beyond" if size.name == "wide" else f"< {BEYOND_MIN} requests"
-        plot.band(few, x.high, "few", label)
-    names = [(100 / (100 - float(p)), name) for p, name in _TICKS if 100 / (100 - float(p)) <= x.high]
-    ticks = _spaced(
-        plot, [(1.0, "0%"), *((at, name) for at, name in names if size.name == "wide" or name in _NARROW_TICKS)]
-    )
-    if plot.px(x.high) - plot.px(ticks[-1][0]) > _ROOM_FOR_MAX:
-        ticks.append((x.high, "max"))
-    plot.grid(ticks, [(tick, numbers.latency_tick(tick)) for tick in y.ticks()])
+        chart.band(few, x.high, "few", f"< {BEYOND_MIN} requests beyond")
+    ticks = [(100 / (100 - float(p)), f"{p}%") for p in _TICKS if 100 / (100 - float(p)) <= x.high]
+    ends = [(x.high, "max")] if 1 - x.at(max(at for at, _ in ticks)) > _ROOM_FOR_MAX else []
+    chart.grid([*ends, (1.0, "0%"), *sorted(ticks, key=lambda tick: tick[1] == "75%")], numbers.latency_tick)
     for curve in curves:
-        plot.line(zip(curve.inverse.tolist(), curve.ms.tolist(), strict=True), curve.css)
-    for at, value in reference:
-        plot.diamond(at, value, "reference")
-    return plot.markup("Latency by percentile")
-
-
-def _spaced(plot: Plot, ticks: list[tuple[float, str]]) -> list[tuple[float, str]]:
-    """Leave out the name of a tick that would overlap the one before; its line stays."""
-    kept: list[tuple[float, str]] = []
-    end = float("-inf")
-    right = plot.size.width - plot.size.right
-    for at, name in ticks:
-        half = len(name) * _CHARACTER_WIDTH / 2
-        centre = min(plot.px(at), right - half)
-        if centre - half > end + _CHARACTER_WIDTH:
-            kept.append((at, name))
-            end = centre + half
-        else:
-            kept.append((at, ""))
-    return kept
-
-
-def _stops(x: Log, curves: list[_Curve]) -> list[Stop]:
-    stops = []
-    shown = sorted(curves, key=lambda curve: _ORDER.index(curve.css))
-    for i in range(_STOPS + 1):
-        inverse = float(x.high ** (i / _STOPS))
-        lines = tuple(
-            (curve.css, curve.name, numbers.latency(value))
-            for curve in shown
-            if (value := curve.at(inverse)) is not None
-        )
-        if lines:
-            stops.append(Stop(x.at(inverse), _percentile_name(inverse), lines))
-    return stops
+        chart.line(zip(curve.inverse.tolist(), curve.ms.tolist(), strict=True), curve.css)
+    for curve in sorted(curves, key=lambda curve: _ORDER.index(curve.css)):
+        chart.key(f"line {curve.css}", "each repetition" if curve.css == "repetition" else curve.name)
+        for i in range(_STOPS + 1):
+            inverse = float(x.high ** (i / _STOPS))
+            if (value := curve.at(inverse)) is not None:
+                chart.read(inverse, (curve.name, numbers.latency(value)))
+    return chart
 
 
 def _percentile_name(inverse: float) -> str:

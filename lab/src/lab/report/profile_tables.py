@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from lab.analysis.percentiles import label
+from lab.pages.document import EVENT_NAMES, Cell, Row, Table
 from lab.report import numbers
 from lab.report.data import Category, Event, ReportData
-from lab.report.tables import EVENT_NAMES, Cell, Table, table
 
 _UNITS = {"bytes": "bytes", "ns": "waiting time"}
 
@@ -27,17 +27,13 @@ def _share_table(event: Event, shares: list[Category], ident: str, heading: str)
         return None
     unit = shares[0].unit
     most = max(part.share for part in shares) or 1.0
-    rows = [
-        [
-            Cell(c.name),
-            Cell(numbers.share_within(c.share, c.bounds), bar=c.share / most),
-            Cell(numbers.count(c.samples)),
-        ]
+    rows: list[Row] = [
+        [c.name, Cell(numbers.share_within(c.share, c.bounds), bar=c.share / most), numbers.count(c.samples)]
         for c in shares
     ]
     name = EVENT_NAMES.get(event.name, event.name)
     bounded = any(part.bounds for part in shares)
-    return table(
+    return Table(
         f"{ident}-{event.name}",
         f"{name} by {heading.lower()}",
         [heading, f"Share of {_UNITS.get(unit, unit)}", "Samples"],
@@ -62,11 +58,14 @@ def profile_table(data: ReportData) -> Table | None:
     """List the number of samples of each event, and how they were taken."""
     if not data.events:
         return None
-    rows = [
-        [Cell(EVENT_NAMES.get(e.name, e.name)), Cell(numbers.count(e.samples)),
-         Cell(", ".join(form or "flame graph" for form in e.pages) or "none")]
+    rows: list[Row] = [
+        [
+            EVENT_NAMES.get(e.name, e.name),
+            numbers.count(e.samples),
+            (", ".join(form or "flame graph" for form in e.pages) or "none"),
+        ]
         for e in data.events
-    ]  # fmt: skip
+    ]
     engine = data.profile.get("engine") or data.manifest.environment.profiling_engine
     interval = data.profile.get("interval_had_us") or data.profile.get("interval_us")
     how = [f"CPU engine {engine}" if engine else "CPU engine unknown"]
@@ -75,7 +74,7 @@ def profile_table(data: ReportData) -> Table | None:
     how += [f"interval {interval:,g} µs"] if isinstance(interval, int | float) else []
     version = data.profile.get("async_profiler")
     how += [f"async-profiler {version}"] if isinstance(version, str) else []
-    return table(
+    return Table(
         "profile-table",
         "Samples by event",
         ["Event", "Samples", "Files"],
@@ -106,8 +105,11 @@ def _quality(profile: dict[str, Any]) -> list[str]:
     if isinstance(lost, int):
         sentences.append(f"{numbers.count(lost)} samples were lost.")
     events = profile.get("events")
-    broken = [e["broken"] for e in events.values() if isinstance(e, dict) and isinstance(e.get("broken"), int)] \
-        if isinstance(events, dict) else []  # fmt: skip
+    broken = (
+        [e["broken"] for e in events.values() if isinstance(e, dict) and isinstance(e.get("broken"), int)]
+        if isinstance(events, dict)
+        else []
+    )
     if broken:
         sentences.append(f"{numbers.count(sum(broken))} stacks are broken.")
     warnings = profile.get("warnings")
@@ -121,22 +123,33 @@ def cost_table(data: ReportData) -> Table | None:
     if summary is None or summary.profiled is None or summary.profiling_cost is None:
         return None
     cost, before, after = summary.profiling_cost, summary, summary.profiled
-    rows = [[Cell("Achieved rate"), Cell(numbers.rate(before.rate_achieved_per_s)),
-             Cell(numbers.rate(after.rate_achieved_per_s)), Cell(numbers.ratio(cost.rate_achieved_ratio))]]  # fmt: skip
+    rows: list[Row] = [
+        [
+            "Achieved rate",
+            numbers.rate(before.rate_achieved_per_s),
+            numbers.rate(after.rate_achieved_per_s),
+            numbers.ratio(cost.rate_achieved_ratio),
+        ]
+    ]
     rows += [
-        [Cell(f"Latency {label(p)}"), Cell(numbers.percentile(before.headline_ms, p)),
-         Cell(numbers.percentile(after.headline_ms, p)), Cell(numbers.ratio(change))]
+        [
+            f"Latency {label(p)}",
+            numbers.percentile(before.headline_ms, p),
+            numbers.percentile(after.headline_ms, p),
+            numbers.ratio(change),
+        ]
         for p, change in cost.latency_ratio.items()
-    ]  # fmt: skip
+    ]
     if cost.service_cpu_ratio is not None:
         cpu = [m.service_cpu_us_per_request or 0.0 for m in (before, after)]
-        rows.append([Cell("Service CPU / request"), *(Cell(numbers.latency(us / 1e3)) for us in cpu),
-                     Cell(numbers.ratio(cost.service_cpu_ratio))])  # fmt: skip
+        rows.append(
+            ["Service CPU / request", *(numbers.latency(us / 1e3) for us in cpu), numbers.ratio(cost.service_cpu_ratio)]
+        )
     times = len(summary.repetitions)
     spread = None if summary.agreement is None else summary.agreement.latency_spread.get("50")
     apart = "" if spread is None else f", whose p50 has a standard deviation of {numbers.share(spread)}"
     note = f"One profiled repetition against {times} others{apart}: a smaller difference is noise."
-    return table(
+    return Table(
         "cost-table",
         "What profiling cost",
         ["", "Unprofiled", "Profiled", "Change"],

@@ -8,10 +8,10 @@ from typing import Any
 
 from lab.analysis.engine_events import EngineEvent
 from lab.analysis.timeline import Timeline
+from lab.pages.document import EVENT_NAMES, Row, Table
 from lab.prometheus import GC_SECONDS
 from lab.report import numbers
 from lab.report.data import Event, PublishedShare, ReportData
-from lab.report.tables import EVENT_NAMES, Cell, Table
 from lab.report.time_charts import Axis, time_axis
 
 METHODS_MAX = 8
@@ -25,10 +25,7 @@ _WHOLES = {
     "wall": "of time",
     "nativemem": "of native memory",
 }
-_PAUSES = (
-    ("collections", GC_SECONDS),
-    ("safepoints", r"jvm_safepoint_seconds_total"),
-)
+_PAUSES = (("collections", GC_SECONDS), ("safepoints", r"jvm_safepoint_seconds_total"))
 
 
 def published_beside_ours(event: Event, shares: Iterable[PublishedShare]) -> list[str]:
@@ -95,13 +92,13 @@ def _tail(data: ReportData, axis: Axis) -> Tail | None:
         f"The {len(seconds)} slowest{of} seconds of the profiled repetition, whose {percentile} of latency was "
         f"{numbers.latency(least)} or more, against the rest of it."
     ]
-    rows: list[list[Cell]] = []
+    rows: list[Row] = []
     pictures: list[tuple[str, str]] = []
     for name, event in events.items():
         title = EVENT_NAMES.get(str(name), str(name))
         marked = [line for line in event["categories"] if line["significant"]]
         marked += [line for line in event["methods"] if line["significant"]][:METHODS_MAX]
-        rows += [[Cell(title), *_line(name, line)] for line in marked]
+        rows += [[title, *_line(name, line)] for line in marked]
         pictures += [
             (f"{title}{', what vanished' if 'reverse' in file else ''}", f"profile/{file}")
             for file in event.get("files", ())
@@ -116,15 +113,15 @@ def _tail(data: ReportData, axis: Axis) -> Tail | None:
         "What differs in the slowest seconds",
         ("Event", "Category or method", "Slowest, a second", "Rest, a second", "Change"),
         rows,
-        frozenset((2, 3, 4)),
+        (2, 3, 4),
     )
     return Tail(sentences, lines if rows else None, _seconds(data, seconds, axis.start_s), pictures)
 
 
-def _line(event: str, line: dict[str, Any]) -> list[Cell]:
+def _line(event: str, line: dict[str, Any]) -> Row:
     slowest, rest = float(line["worst_per_s"]), float(line["rest_per_s"])
     change = "only there" if rest == 0 else numbers.ratio(slowest / rest)
-    return [Cell(str(line["name"])), Cell(_amount(event, slowest)), Cell(_amount(event, rest)), Cell(change)]
+    return [str(line["name"]), _amount(event, slowest), _amount(event, rest), change]
 
 
 def _amount(event: str, per_s: float) -> str:
@@ -136,7 +133,7 @@ def _amount(event: str, per_s: float) -> str:
 
 
 def _seconds(data: ReportData, seconds: list[dict[str, Any]], zero_s: float) -> Table:
-    rows = []
+    rows: list[Row] = []
     for second in seconds:
         latency_s = float(second["latency_ms"]) / 1e3
         end_s = float(second["start_ms"]) / 1e3 + 1
@@ -144,15 +141,13 @@ def _seconds(data: ReportData, seconds: list[dict[str, Any]], zero_s: float) -> 
         went_on = [*_engine(data.engine_events, start_s, end_s), *_pauses(data.timeline, start_s, end_s)]
         rows.append(
             [
-                Cell(f"{end_s - 1 - zero_s:,.0f} s"),
-                Cell(numbers.latency(latency_s * 1e3)),
-                Cell("; ".join(went_on) or "nothing that the service reports"),
+                f"{end_s - 1 - zero_s:,.0f} s",
+                numbers.latency(latency_s * 1e3),
+                ("; ".join(went_on) or "nothing that the service reports"),
             ]
         )
     note = "Seconds on the axis of the charts over time; what went on from one latency before the second to its end."
-    return Table(
-        "tail-seconds", "The slowest seconds", ("Second", "p99", "What went on"), rows, frozenset((0, 1)), note
-    )
+    return Table("tail-seconds", "The slowest seconds", ("Second", "p99", "What went on"), rows, (0, 1), note)
 
 
 def _engine(events: list[EngineEvent], start_s: float, end_s: float) -> list[str]:

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterable
 
 from lab.kubernetes.cluster import cluster_of
+from lab.pages.document import Cell, Row, Table
 from lab.report import numbers
 from lab.report.data import ReportData, local_time
-from lab.report.tables import Cell, Table, table
 
 _CODE = ("JVM flags", "Source", "Kernel", "Fingerprint")
 
@@ -40,7 +40,7 @@ def environment_table(data: ReportData) -> Table:
         ("Profiling engine", e.profiling_engine),
         ("Dataset", None if e.dataset is None else f"{e.dataset.name} ({e.dataset.hash})"),
         ("Source", None if e.git is None else e.git.commit + (", with changes" if e.git.dirty else "")),
-    ]  # fmt: skip
+    ]
     if e.libraries:
         pairs.append(("Libraries", ", ".join(f"{name} {version}" for name, version in sorted(e.libraries.items()))))
     pairs += [(name.replace("_", " ").capitalize(), fact) for name, fact in sorted(e.host.items())]
@@ -48,11 +48,11 @@ def environment_table(data: ReportData) -> Table:
         pairs += cluster.rows()
     pairs.append(("Fingerprint", e.fingerprint))
     pairs += [(f"Image {name}", digest) for name, digest in sorted(e.images.items())]
-    rows = [
-        [Cell(name), Cell(value or "unknown", "none" if not value else "code" if name in _CODE else "")]
+    rows: list[Row] = [
+        [name, Cell(value or "unknown", "none" if not value else "code" if name in _CODE else "")]
         for name, value in pairs
     ]
-    return table("environment-table", "Environment", ["", ""], rows)
+    return Table("environment-table", "Environment", ["", ""], rows, kind="pairs")
 
 
 def _cpus(logical: int, cores: int | None, threads: int | None) -> str:
@@ -70,32 +70,32 @@ def phase_table(data: ReportData) -> Table:
     """List the phases of the run and how long each took."""
     phases = data.manifest.phases
     longest = max((p.duration_s for p in phases), default=0.0) or 1.0
-    rows = [
+    rows: list[Row] = [
         [
-            Cell(p.name if p.repetition is None else f"{p.name} {p.repetition}"),
-            Cell(p.start.strftime("%H:%M:%S")),
+            (p.name if p.repetition is None else f"{p.name} {p.repetition}"),
+            p.start.strftime("%H:%M:%S"),
             Cell(numbers.duration(p.duration_s), bar=p.duration_s / longest),
             Cell(p.outcome, "" if p.outcome == "ok" else "none" if p.outcome == "skipped" else "bad"),
-            Cell(p.detail),
+            p.detail,
         ]
         for p in phases
     ]
-    return table("phase-table", "Phases", ["Phase", "Start (UTC)", "Took", "Outcome", "Detail"], rows, numeric=(1, 2))
+    return Table("phase-table", "Phases", ["Phase", "Start (UTC)", "Took", "Outcome", "Detail"], rows, numeric=(1, 2))
 
 
 def experiment_table(data: ReportData) -> Table:
     """List the resolved experiment; overrides of the command line are marked."""
     overrides = data.manifest.experiment.overrides
-    rows = []
+    rows: list[Row] = []
     for key, value in _flat(data.manifest.experiment.resolved):
         if key.startswith("reference"):
             continue
         leaf = key.rpartition(".")[2]
         over = key in overrides or leaf in overrides or leaf.removesuffix("_per_s").removesuffix("_s") in overrides
-        rows.append([Cell(key), Cell(value + ("  (set for this run)" if over else ""), "override" if over else "")])
+        rows.append([key, Cell(value + ("  (set for this run)" if over else ""), "override" if over else "")])
     if (rate := data.manifest.experiment.rate) is not None and rate.how != "declared":
-        rows.append([Cell("how the rate came"), Cell(rate.sentence(), "override")])
-    return table("experiment-table", "Experiment as run", ["Key", "Value"], rows)
+        rows.append(["how the rate came", Cell(rate.sentence(), "override")])
+    return Table("experiment-table", "Experiment as run", ["Key", "Value"], rows, kind="pairs")
 
 
 def _flat(value: object, prefix: str = "") -> Iterable[tuple[str, str]]:
@@ -113,9 +113,11 @@ def _flat(value: object, prefix: str = "") -> Iterable[tuple[str, str]]:
 
 def artifact_table(data: ReportData) -> Table:
     """List the files of the run directory."""
-    rows = [[Cell(a.path, href=a.path), Cell(numbers.size(a.bytes)), Cell(a.sha256, "hash")] for a in data.artifacts]
+    rows: list[Row] = [
+        [Cell(a.path, href=a.path), numbers.size(a.bytes), Cell(a.sha256, "hash")] for a in data.artifacts
+    ]
     note = "run.json lists the reports too: they are finished after this list was made."
-    return table("artifact-table", "Files", ["File", "Size", "SHA-256"], rows, numeric=(1,), note=note)
+    return Table("artifact-table", "Files", ["File", "Size", "SHA-256"], rows, numeric=(1,), note=note, folded=True)
 
 
 def started(data: ReportData) -> str:

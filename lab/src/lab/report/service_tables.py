@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from lab.analysis.timeline import Timeline
+from lab.pages.document import Cell, Row, Table
 from lab.prometheus import GC_COUNT, GC_SECONDS
 from lab.report import numbers
 from lab.report.data import ReportData, Series
-from lab.report.tables import Cell, Table
 
 _STAGES = (
     ("selector_wait", "Behind other connections, and parsing"),
@@ -29,21 +29,18 @@ def stage_table(data: ReportData) -> Table | None:
     most = max((v for stage, _ in _STAGES[:-1] for v in means[stage][:1] if v is not None), default=0.0)
     if most <= 0:
         return None
-    rows = []
+    rows: list[Row] = []
     for stage, name in _STAGES:
         if any(v is not None for v in means[stage]):
             first, *others = means[stage]
             bar = first / most if first is not None and stage != "total" else None
-            shown = [Cell(_time(first), bar=bar), *(Cell(_time(v)) for v in others)]
-            rows.append([Cell(name), *shown])
+            rows.append([name, Cell(_time(first), bar=bar), *(_time(v) for v in others)])
     note = (
         "Means by the service's own clock: from the selector's wake-up to the written response. The network, the "
         "kernel's queues and the backlog of requests not yet sent are in the latencies above and not in these."
     )
     names = ["Stage", *(name for name, _ in columns)]
-    return Table(
-        "stage-table", "A request inside the service", tuple(names), rows, frozenset(range(1, len(names))), note
-    )
+    return Table("stage-table", "A request inside the service", tuple(names), rows, range(1, len(names)), note)
 
 
 def activity_table(data: ReportData) -> Table | None:
@@ -74,15 +71,15 @@ def activity_table(data: ReportData) -> Table | None:
         ("Writes held back for", grown(r"lsmlab_write_stall_seconds_total(\{.*\})?", numbers.duration)),
         ("Requests rejected", grown(r"lsmlab_rejected_total(\{.*\})?", numbers.count)),
     ]
-    rows = [
-        [Cell(name), *(Cell(value) for value in values)]
+    rows: list[Row] = [
+        [name, *(value for value in values)]
         for name, values in candidates
         if any(value != numbers.UNKNOWN for value in values)
     ]
     if not rows:
         return None
     names = ["", *(name for name, _ in columns)]
-    return Table("activity-table", "What the service did", tuple(names), rows, frozenset(range(1, len(names))))
+    return Table("activity-table", "What the service did", tuple(names), rows, range(1, len(names)))
 
 
 def _columns(data: ReportData) -> list[tuple[str, list[Window]]]:

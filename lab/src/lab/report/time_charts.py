@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,20 +16,12 @@ from numpy.typing import NDArray
 
 from lab.analysis.timeline import Timeline
 from lab.manifest import Phase
+from lab.pages.document import Part, slug
+from lab.pages.plot import Chart
+from lab.pages.scales import Linear, linear_to, log_around
 from lab.prometheus import GC_SECONDS
 from lab.report import numbers
-from lab.report.chart import Chart, Key
 from lab.report.data import ReportData, Series
-from lab.report.scales import Linear, linear_to, log_around
-from lab.report.svg import Plot, Size, Stop
-from lab.report.tables import slug
-
-LATENCY = (Size("wide", 1040, 260, top=22), Size("narrow", 360, 240, left=48, right=10, top=22))
-RATE = (Size("wide", 1040, 180, top=22), Size("narrow", 360, 180, left=48, right=10, top=22))
-SMALL = (
-    Size("wide", 510, 118, left=56, right=10, top=10, bottom=24),
-    Size("narrow", 360, 118, left=48, right=10, top=10, bottom=24),
-)
 
 _BEFORE_LOAD = ("preflight", "build", "dataset")
 _AFTER_LOAD = ("convert", "collect", "analyse", "report", "stop")
@@ -47,14 +39,9 @@ class Axis:
         """Return the scale, in seconds since the axis's zero."""
         return Linear(0.0, self.end_s - self.start_s, 8)
 
-
-@dataclass(frozen=True)
-class Panel:
-    """A small chart of the service's activity."""
-
-    title: str
-    unit: str
-    chart: Chart
+    def ticks(self) -> list[tuple[float, str]]:
+        """Return about ten labels of the axis."""
+        return [(t, seconds(t)) for t in Linear(0.0, self.end_s - self.start_s, 10).ticks()]
 
 
 def time_axis(data: ReportData) -> Axis | None:
@@ -73,35 +60,15 @@ def latency_over_time(data: ReportData, axis: Axis) -> Chart | None:
     known = [v for s in data.series for column in (s.p50_ms, s.max_ms) for v in column if v]
     if not known:
         return None
-    y = log_around(min(known), max(known))
-
-    def draw(size: Size) -> str:
-        plot = Plot(size, axis.scale(), y)
-        phase_bands(plot, axis)
-        plot.grid(seconds_ticks(axis, size), [(t, numbers.latency_tick(t)) for t in y.ticks()])
-        for series in data.series:
-            at = _at(series, axis)
-            for column, css in ((series.max_ms, "max"), (series.p99_ms, "p99"), (series.p50_ms, "p50")):
-                plot.line(zip(at, column, strict=True), css + (" dashed" if series.profiled else ""))
-        return plot.markup("Latency over time")
-
-    stops = [
-        Stop(
-            axis.scale().at(at),
-            f"{at:,.0f} s · {series.name}",
-            (
-                ("max", "max", numbers.latency(series.max_ms[i])),
-                ("p99", "p99", numbers.latency(series.p99_ms[i])),
-                ("p50", "p50", numbers.latency(series.p50_ms[i])),
-            ),
-        )
-        for series in data.series
-        for i, at in enumerate(_at(series, axis))
-    ]
-    legend = [Key("line max", "max"), Key("line p99", "p99"), Key("line p50", "p50")]
-    return Chart(
-        "latency-time", "Latency of each second over time, logarithmic", [draw(s) for s in LATENCY], legend, stops
-    )
+    label = "Latency of each second over time, logarithmic"
+    chart = Chart("latency-time", label, axis.scale(), log_around(min(known), max(known)), 210, title=seconds)
+    phase_bands(chart, axis)
+    chart.grid(axis.ticks(), numbers.latency_tick, even=True)
+    for series in data.series:
+        at, dashed = _at(series, axis), " dashed" if series.profiled else ""
+        for name, column in (("max", series.max_ms), ("p99", series.p99_ms), ("p50", series.p50_ms)):
+            chart.line(zip(at, column, strict=True), name + dashed, name, numbers.latency, series.name)
+    return chart
 
 
 def rate_over_time(data: ReportData, axis: Axis) -> Chart | None:
@@ -110,38 +77,29 @@ def rate_over_time(data: ReportData, axis: Axis) -> Chart | None:
         return None
     offered = data.manifest.summary.rate_offered_per_s if data.manifest.summary else None
     top = max([v for s in data.series for v in s.per_s] + ([offered] if offered else []))
-    y = linear_to(top)
     failed = any(any(s.errors_per_s) for s in data.series)
+    y = Linear(0.0, linear_to(top).high, 4)
+    chart = Chart("rate-time", "Requests a second over time", axis.scale(), y, 128, title=seconds)
+    phase_bands(chart, axis)
+    chart.grid(axis.ticks(), _short, even=True)
+    for series in data.series:
+        at, dashed = _at(series, axis), " dashed" if series.profiled else ""
+        chart.area(zip(at, series.per_s, strict=True), "rate")
+        chart.line(zip(at, series.per_s, strict=True), "rate" + dashed, "answered", _per_s, series.name)
+        if offered:
+            chart.line([(at[0], offered), (at[-1], offered)], "offered", "offered")
+        if failed:
+            chart.line(zip(at, series.errors_per_s, strict=True), "error", "errors", _per_s, series.name)
+    return chart
 
-    def draw(size: Size) -> str:
-        plot = Plot(size, axis.scale(), Linear(y.low, y.high, 4))
-        phase_bands(plot, axis)
-        ticks = Linear(y.low, y.high, 4).ticks()
-        plot.grid(seconds_ticks(axis, size), [(t, _short(t)) for t in ticks])
-        for series in data.series:
-            at = _at(series, axis)
-            plot.area(zip(at, series.per_s, strict=True), "rate")
-            plot.line(zip(at, series.per_s, strict=True), "rate" + (" dashed" if series.profiled else ""))
-            if offered:
-                plot.line([(at[0], offered), (at[-1], offered)], "offered")
-            if failed:
-                plot.line(zip(at, series.errors_per_s, strict=True), "error")
-        return plot.markup("Throughput over time")
 
-    legend = [Key("line rate", "answered")]
-    legend += [Key("line offered", "offered")] if offered else []
-    legend += [Key("line error", "errors")] if failed else []
-    stops = [
-        Stop(
-            axis.scale().at(at),
-            f"{at:,.0f} s · {series.name}",
-            (("rate", "answered/s", numbers.rate(series.per_s[i])),)
-            + ((("error", "errors/s", numbers.rate(series.errors_per_s[i])),) if failed else ()),
-        )
-        for series in data.series
-        for i, at in enumerate(_at(series, axis))
-    ]
-    return Chart("rate-time", "Requests a second over time", [draw(s) for s in RATE], legend, stops)
+def seconds(at: float) -> str:
+    """Return a time on the axis."""
+    return f"{at:,.0f} s"
+
+
+def _per_s(rate: float) -> str:
+    return f"{numbers.rate(rate)}/s"
 
 
 @dataclass(frozen=True)
@@ -197,9 +155,9 @@ _ACTIVITIES = (
 )
 
 
-def activity(data: ReportData, axis: Axis) -> tuple[list[Panel], list[str]]:
+def activity(data: ReportData, axis: Axis) -> tuple[list[Part], list[str]]:
     """Return a panel for each activity that occurred, and the names of those that stayed at zero."""
-    panels: list[Panel] = []
+    panels: list[Part] = []
     quiet: list[str] = []
     sources = [source for source in (data.timeline, data.machine) if source is not None]
     for wanted, source in itertools.product(_ACTIVITIES, sources):
@@ -221,32 +179,24 @@ def activity(data: ReportData, axis: Axis) -> tuple[list[Panel], list[str]]:
 
 def _panel(
     wanted: _Activity, timeline: Timeline, inside: NDArray[np.bool_], values: NDArray[np.float64], axis: Axis
-) -> Panel:
+) -> Part:
     at = (timeline.time_s[inside] - axis.start_s).tolist()
     shown = [None if math.isnan(v) else v for v in values[inside].tolist()]
-    y = linear_to(max(v for v in shown if v is not None))
-
-    def draw(size: Size) -> str:
-        plot = Plot(size, axis.scale(), y)
-        phase_bands(plot, axis, labels=False)
-        ticks = Linear(y.low, y.high, 3, binary=wanted.show is numbers.size).ticks()
-        plot.grid(seconds_ticks(axis, size), [(t, wanted.tick(t)) for t in ticks])
-        plot.area(zip(at, shown, strict=True), "activity")
-        plot.line(zip(at, shown, strict=True), "activity")
-        return plot.markup(f"{wanted.title}, {wanted.unit}")
-
-    stops = [
-        Stop(axis.scale().at(t), f"{t:,.0f} s", (("activity", wanted.unit, wanted.show(v)),))
-        for t, v in zip(at, shown, strict=True)
-        if v is not None and 0 <= t <= axis.end_s - axis.start_s
-    ]
+    high = linear_to(max(v for v in shown if v is not None)).high
+    y = Linear(0.0, high, 3, binary=wanted.show is numbers.size)
     name = f"activity-{slug(wanted.title)}"
-    return Panel(
-        wanted.title, wanted.unit, Chart(name, f"{wanted.title} over time", [draw(s) for s in SMALL], [], stops)
-    )
+    chart = Chart(name, f"{wanted.title} over time", axis.scale(), y, 84, title=seconds)
+    phase_bands(chart, axis, labels=False)
+    chart.grid(axis.ticks(), wanted.tick, even=True)
+    chart.area(zip(at, shown, strict=True), "activity")
+    chart.line(zip(at, shown, strict=True), "activity")
+    for t, v in zip(at, shown, strict=True):
+        if v is not None and 0 <= t <= axis.end_s - axis.start_s:
+            chart.read(t, (wanted.unit, wanted.show(v)))
+    return Part(wanted.title, [chart], wanted.unit, "panel")
 
 
-def phase_bands(plot: Plot, axis: Axis, labels: bool = True) -> None:
+def phase_bands(chart: Chart, axis: Axis, labels: bool = True) -> None:
     """Shade warm-ups, measurements and the profiled repetition."""
     several = sum(phase.name == "measure" for phase in axis.phases) > 1
     for phase in axis.phases:
@@ -254,7 +204,7 @@ def phase_bands(plot: Plot, axis: Axis, labels: bool = True) -> None:
         if css is not None:
             name = f"{phase.name} {phase.repetition}" if several and phase.name == "measure" else phase.name
             start, end = phase.start.timestamp() - axis.start_s, phase.end.timestamp() - axis.start_s
-            plot.band(start, end, css, name if labels else "")
+            chart.band(start, end, css, name if labels else "")
 
 
 def _band_class(name: str) -> str | None:
@@ -268,13 +218,6 @@ def _band_class(name: str) -> str | None:
 def _at(series: Series, axis: Axis) -> list[float]:
     """Return the middle of each interval on the axis."""
     return [s + d / 2 - axis.start_s for s, d in zip(series.start_s, series.length_s, strict=True)]
-
-
-def seconds_ticks(axis: Axis, size: Size) -> list[tuple[float, str]]:
-    """Return the labels of the time axis: as many as there is room for."""
-    wanted = 10 if size.width > 800 else 5
-    ticks: Sequence[float] = Linear(0.0, axis.end_s - axis.start_s, wanted).ticks()
-    return [(t, f"{t:,.0f} s") for t in ticks]
 
 
 def _short(value: float) -> str:

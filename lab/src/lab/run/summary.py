@@ -8,9 +8,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from lab.analysis.percentiles import REPORTED, label
-from lab.manifest import Manifest, Measurement, Summary
+from lab.manifest import Manifest, Summary
+from lab.pages.document import Figure
 from lab.report import numbers
+from lab.report.headline import figures_of
 from lab.run.outcome import shown
 
 STATE_STYLES = {"valid": "bold green", "suspect": "bold yellow", "invalid": "bold red"}
@@ -25,7 +26,7 @@ def print_summary(console: Console, manifest: Manifest, directory: Path) -> None
         changed = ", ".join(f"{key} = {value}" for key, value in manifest.experiment.overrides.items())
         console.print(f"overridden for this run: {changed}", highlight=False)
     if summary is not None:
-        console.print(_table(summary, summary.profiled))
+        console.print(_table(summary))
     if validity is not None:
         console.print(Text.assemble("verdict: ", (validity.state, STATE_STYLES[validity.state])))
         for reason in [*validity.reasons, *validity.findings]:
@@ -33,30 +34,25 @@ def print_summary(console: Console, manifest: Manifest, directory: Path) -> None
     console.print(f"report:  {shown(directory / 'report.html')}", soft_wrap=True, highlight=False)
 
 
-def _table(summary: Summary, profiled: Measurement | None) -> Table:
-    columns: list[tuple[str, Measurement]] = [("unprofiled", summary)]
-    columns += [("profiled", profiled)] if profiled is not None else []
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("")
-    for name, _ in columns:
-        table.add_column(name, justify="right")
-    table.add_row("offered, requests/s", *[f"{m.rate_offered_per_s:,.0f}" for _, m in columns])
-    table.add_row("achieved, requests/s", *[_number(m.rate_achieved_per_s, ",.1f") for _, m in columns])
-    if len(summary.repetitions) > 1:
-        each = " ".join(_number(repetition.rate_achieved_per_s, ",.0f") for repetition in summary.repetitions)
-        table.add_row("  by repetition", each, *[""] * (len(columns) - 1))
-    if any(m.refused for _, m in columns):
-        table.add_row("served, requests/s", *[_number(m.goodput_per_s, ",.1f") for _, m in columns])
-        table.add_row("refused", *[_number(m.refused, ",") for _, m in columns])
-    table.add_row("requests", *[f"{m.requests:,}" for _, m in columns])
-    table.add_row("errors", *[f"{m.errors.total:,}" for _, m in columns])
-    of_served = " of served" if summary.headline_ms is summary.served_ms else ""
-    for percentile in REPORTED:
-        if percentile in summary.headline_ms.percentiles:
-            cells = [numbers.percentile(m.headline_ms, percentile) for _, m in columns]
-            table.add_row(f"latency {label(percentile)}{of_served}", *cells)
+def _table(summary: Summary) -> Table:
+    """Return the figures of a report's head, and all percentiles that the sample supports."""
+    profiled = {} if summary.profiled is None else {_plain(one): one for one in figures_of(summary.profiled)}
+    table = Table("", "unprofiled", "profiled" if profiled else "", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for figure in figures_of(summary):
+        if figure.text == numbers.UNKNOWN:
+            continue
+        beside = profiled.get(_plain(figure))
+        name = figure.name.lower().replace(", served", " of served") + (f", {figure.unit}" if figure.unit else "")
+        value = figure.text + (f" ({figure.context})" if figure.context else "")
+        table.add_row(name, value, beside.text if beside else "")
+        if figure.name == "Achieved" and len(summary.repetitions) > 1:
+            table.add_row(
+                "  by repetition", " ".join(numbers.rate(one.rate_achieved_per_s) for one in summary.repetitions)
+            )
     return table
 
 
-def _number(value: float | None, form: str) -> str:
-    return "–" if value is None else format(value, form)
+def _plain(figure: Figure) -> str:
+    return figure.name.removesuffix(", served")

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from lab.analysis.percentiles import label
 from lab.experiment import Experiment
+from lab.pages.document import Block, Figure, Figures, Paragraph, Verdict
 from lab.rates.charts import Marks
-from lab.rates.page import Content, points_table, write_page
+from lab.rates.page import points_table, write_page
 from lab.rates.points import Point
 from lab.report import numbers
-from lab.report.headline import Figure
 from lab.search.slo import parse_slo
 from lab.search.steps import Step
 from lab.series import Answer
@@ -51,18 +51,18 @@ def write_search_page(results: Path, answer: Answer, experiment: Experiment) -> 
     rate = result.get("rate_per_s")
     shown = numbers.rate(round(rate)) if isinstance(rate, int | float) else numbers.UNKNOWN
     within = ended if interval is None else "90% interval " + " to ".join(numbers.rate(round(end)) for end in interval)
-    figures = [Figure("Highest rate", shown, "requests/s", within)]
-    figures.append(Figure("Steps", str(len(steps)), "", f"{sum(not step.counted for step in steps)} made again"))
+    again = f"{sum(not step.counted for step in steps)} made again"
     changed = ", ".join(f"{name} {value}" for name, value in _dict(answer.request.get("overrides")).items())
-    content = Content(
+    head: list[Block] = [
+        Paragraph(f"{experiment.title}. " + (f"Set for every step: {changed}." if changed else ""), "question"),
+        Verdict(ended, str(result.get("sentence", "")), TONES.get(ended, "suspect")),
+        Figures([Figure("Highest rate", shown, within, unit="requests/s"), Figure("Steps", str(len(steps)), again)]),
+    ]
+    return write_page(
+        results,
+        answer,
         title=f"Highest rate of {answer.name} with {slo}",
-        kind="search",
-        question=f"{experiment.title}. " + (f"Set for every step: {changed}." if changed else ""),
-        badge=ended,
-        tone=TONES.get(ended, "suspect"),
-        sentence=str(result.get("sentence", "")),
-        remarks=[],
-        figures=figures,
+        head=head,
         points=points,
         marks=Marks(slo.limit_ms, interval),
         table=points_table(points, "Steps", slo.percentile),
@@ -76,7 +76,6 @@ def write_search_page(results: Path, answer: Answer, experiment: Experiment) -> 
             "its outcome.",
         ],
     )
-    return write_page(results, answer, content)
 
 
 def _remark(step: Step) -> str:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
+from lab.pages.document import slug
+from lab.pages.plot import Chart
+from lab.pages.scales import Log
 from lab.rates.charts import Marks
-from lab.rates.charts import latency_chart as rate_chart
+from lab.rates.charts import latency_chart as latency_by_rate
 from lab.rates.points import Point
 from lab.report import numbers
-from lab.report.chart import Chart, Key
 from lab.report.percentile_chart import samples_chart
-from lab.report.scales import Log
-from lab.report.svg import Plot, Size, Stop
-from lab.report.tables import slug
 from lab.suite.figures import CaseFigures
 from lab.suite.findings import TITLES, Ratio
 
@@ -27,13 +25,8 @@ def latency_chart(name: str, cases: Sequence[CaseFigures]) -> Chart | None:
     shown = [case for case in cases if case.starts and case.sample.count][: len(LETTERS)]
     if not shown:
         return None
-    chart = samples_chart(
-        [(str(case.case), f"side-{letter}", case.sample) for letter, case in zip(LETTERS, shown, strict=False)]
-    )
-    if chart is None:
-        return None
-    label = f"Latency by percentile, {name}, both axes logarithmic. The table below has the figures."
-    return replace(chart, name=f"latency-{slug(name)}", label=label)
+    named = [(str(case.case), f"side-{letter}", case.sample) for letter, case in zip(LETTERS, shown, strict=False)]
+    return samples_chart(named, f"latency-{slug(name)}", f", {name}")
 
 
 def ratio_chart(name: str, ratios: Sequence[Ratio]) -> Chart | None:
@@ -42,15 +35,24 @@ def ratio_chart(name: str, ratios: Sequence[Ratio]) -> Chart | None:
         return None
     values = [v for r in ratios for v in (r.low, r.high, 1.0)]
     x = Log(min(values) / 1.06, max(values) * 1.06)
-    height = _ROW * len(ratios) + 50
-    sizes = (Size("wide", 1040, height, left=300), Size("narrow", 360, height + _ROW, left=138, right=14))
-    return Chart(
-        name=f"ratios-{slug(name)}",
-        label=f"Ratios to the baseline, {name}: each with its 95% interval",
-        drawings=[_draw(Plot(size, x, Log(0.5, 1.0)), x, ratios) for size in sizes],
-        legend=[Key("line interval", "ratio to the baseline with its 95% interval")],
-        stops=[_stop(x, ratio) for ratio in sorted(ratios, key=lambda r: r.value)],
-    )
+    label = f"Ratios to the baseline, {name}: each with its 95% interval"
+    height = _ROW * len(ratios)
+    chart = Chart(f"ratios-{slug(name)}", label, x, Log(0.5, 1.0), height, height, left=300, near=138)
+    ticks = sorted((tick for tick in _TICKS if x.low <= tick <= x.high), key=lambda t: abs(x.at(t) - x.at(1.0)))
+    chart.grid([(tick, "equal" if tick == 1 else numbers.ratio(tick)) for tick in ticks], str, ())
+    chart.key("line interval", "ratio to the baseline with its 95% interval")
+    for row, ratio in enumerate(ratios):
+        y = f"{_ROW * (row + 0.5):g}"
+        names = (f"{_short(ratio.case, 24)}, {TITLES[ratio.metric]}", f"{_short(ratio.case, 14)} {ratio.metric}")
+        for name_shown, css in zip(names, ("tick roomy", "tick near"), strict=True):
+            chart.text("0", y, name_shown, css=css, anchor="end", by=(-12, 4))
+        ends = f'x1="{chart.across(ratio.low)}" x2="{chart.across(ratio.high)}"'
+        chart.add(f'<line class="line interval" {ends} y1="{y}" y2="{y}"/>')
+        chart.diamond(chart.across(ratio.value), y, "estimate", 6)
+        lines = ("ratio", numbers.ratio(ratio.value)), ("interval", ratio.interval), ("starts each", str(ratio.rounds))
+        title = f"{ratio.case} ÷ {ratio.baseline}, {TITLES[ratio.metric]}"
+        chart.read(ratio.value, *lines, title=title)
+    return chart
 
 
 def sweep_charts(cases: Sequence[CaseFigures]) -> list[Chart]:
@@ -59,13 +61,12 @@ def sweep_charts(cases: Sequence[CaseFigures]) -> list[Chart]:
     for case in cases:
         if case.case.rate_per_s is not None and case.starts:
             sweeps.setdefault(case.case.experiment, []).append(case)
-    charts = []
-    for name, points in sweeps.items():
-        chart = rate_chart([_point(case) for case in points], Marks()) if len(points) > 1 else None
-        if chart is not None:
-            label = f"{name}: latency against the offered rate, both axes logarithmic. The table below has the figures."
-            charts.append(replace(chart, name=f"rates-{slug(name)}", label=label))
-    return charts
+    charts = [
+        latency_by_rate([_point(case) for case in points], Marks(), f"rates-{slug(name)}", name)
+        for name, points in sweeps.items()
+        if len(points) > 1
+    ]
+    return [chart for chart in charts if chart is not None]
 
 
 def _point(case: CaseFigures) -> Point:
@@ -84,47 +85,5 @@ def _point(case: CaseFigures) -> Point:
     )
 
 
-def _draw(plot: Plot, x: Log, ratios: Sequence[Ratio]) -> str:
-    size = plot.size
-    ticks = [tick for tick in _TICKS if x.low <= tick <= x.high]
-    room = 64 if size.name == "wide" else 52
-    kept: list[float] = [1.0]
-    for tick in sorted(ticks, key=lambda t: abs(x.at(t) - x.at(1.0))):
-        if all(abs(plot.px(tick) - plot.px(other)) > room for other in kept):
-            kept.append(tick)
-    plot.grid([(tick, "equal" if tick == 1 else numbers.ratio(tick)) for tick in sorted(kept)], [])
-    for row, ratio in enumerate(ratios):
-        y = size.top + _ROW * (row + 0.7)
-        label = (
-            f"{_short(ratio.case, 24)}, {TITLES[ratio.metric]}"
-            if size.name == "wide"
-            else f"{_short(ratio.case, 14)} {ratio.metric}"
-        )
-        plot.text(size.left - 12, y + 4, label, "tick", "end")
-        low, high = plot.px(ratio.low), plot.px(ratio.high)
-        plot.add(f'<path class="line interval" d="M{low:.1f} {y:.1f}L{high:.1f} {y:.1f}"/>')
-        at = plot.px(ratio.value)
-        plot.add(
-            f'<path class="mark estimate" d="M{at:.1f} {y - 6:.1f}L{at + 6:.1f} {y:.1f}L{at:.1f} {y + 6:.1f}'
-            f'L{at - 6:.1f} {y:.1f}Z"/>'
-        )
-    return plot.markup("Ratios to the baseline")
-
-
 def _short(name: str, letters: int) -> str:
     return name if len(name) <= letters else f"{name[: letters - 1]}…"
-
-
-def _stop(x: Log, ratio: Ratio) -> Stop:
-    title = f"{ratio.case} ÷ {ratio.baseline}, {TITLES[ratio.metric]}"
-    lines = (
-        ("interval", "ratio", numbers.ratio(ratio.value)),
-        ("interval", "interval", ratio.interval),
-        ("interval", "starts each", str(ratio.rounds)),
-    )
-    return Stop(x.at(ratio.value), title, lines)
-
-
-def group_cases(cases: Mapping[str, CaseFigures], baseline: str, others: Sequence[str]) -> list[CaseFigures]:
-    """Return the cases of a group, the baseline first."""
-    return [cases[name] for name in (baseline, *others)]

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.report.pictures import Picture, embed
-from lab.report.tables import EVENT_NAMES
+from lab.pages.document import EVENT_NAMES, Block, Flame, LinkList, Paragraph, Part, present
+from lab.pages.pictures import embed
 from lab.suite.figures import CaseFigures, Profile
 
 EVENTS = ("cpu", "alloc", "lock")
@@ -16,46 +16,38 @@ FLAMES_MAX = 12
 
 
 @dataclass(frozen=True)
-class Flame:
-    """The CPU flame graph of a case, small enough for the page, and links to the interactive ones of its run."""
-
-    name: str
-    run: str
-    picture: Picture | None
-    source: Path
-    links: list[tuple[str, str]]
-
-
-@dataclass(frozen=True)
 class Flames:
-    """The shown flame graphs; `profiled` is the number of experiments that have one."""
+    """The flame graphs as blocks of a page, with links to the interactive ones, and their pictures by name."""
 
-    shown: list[Flame]
-    profiled: int
-
-    @property
-    def left_out(self) -> str:
-        """Return a sentence about the flame graphs that are not shown, or an empty string if all are."""
-        if len(self.shown) == self.profiled:
-            return ""
-        return f"The first {len(self.shown)} of {self.profiled} are shown here; the reports of the runs have all."
+    blocks: list[Block]
+    pictures: dict[str, Path]
 
 
 def flames_of(cases: Sequence[CaseFigures], link: str) -> Flames:
     """Return the flame graphs of the first experiments; `link` is the path to results/, empty for no links."""
     highest = {case.case.experiment: (case, profile) for case in cases if (profile := case.profile) is not None}
-    shown = [_flame(case, profile, link) for case, profile in list(highest.values())[:FLAMES_MAX]]
-    return Flames(shown, len(highest))
+    pictures: dict[str, Path] = {}
+    parts: list[Block] = []
+    for case, profile in list(highest.values())[:FLAMES_MAX]:
+        name, path = str(case.case), profile.directory / "cpu.png"
+        file = f"{link}{profile.run}/profile/cpu.png" if link else ""
+        flame = Flame(name, f"CPU flame graph of {name}", embed(path), file) if path.is_file() else None
+        parts.append(Part(name, present(flame, LinkList(_links(profile, link)) if link else None), profile.run))
+        pictures |= {name: path} if flame is not None else {}
+    if not parts:
+        return Flames([], {})
+    left_out = ""
+    if len(parts) < len(highest):
+        left_out = f" The first {len(parts)} of {len(highest)} are shown here; the reports of the runs have all."
+    lede = "From the profiled start of each experiment, in the last round, at the same rate."
+    return Flames([Paragraph(lede + left_out), *parts], pictures)
 
 
-def _flame(case: CaseFigures, profile: Profile, link: str) -> Flame:
-    picture = profile.directory / "cpu.png"
+def _links(profile: Profile, link: str) -> list[tuple[str, str]]:
     links = [
         (f"{EVENT_NAMES[event]}{form_name}", f"{link}{profile.run}/profile/{event}{form}.html")
         for event in EVENTS
         for form_name, form in (("", ""), (" by thread", "-threads"))
         if (profile.directory / f"{event}{form}.html").is_file()
     ]
-    links.append(("report", f"{link}{profile.run}/report.html"))
-    shown = embed(picture) if picture.is_file() else None
-    return Flame(str(case.case), profile.run, shown, picture, links if link else [])
+    return [*links, ("report", f"{link}{profile.run}/report.html")]

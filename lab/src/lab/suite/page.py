@@ -4,29 +4,39 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from lab.experiment import Catalogue
 from lab.manifest import Manifest
+from lab.pages import write as pages
+from lab.pages.document import (
+    Claim,
+    Claims,
+    Document,
+    Headlines,
+    Paragraph,
+    Part,
+    Section,
+    paragraph,
+    present,
+    section,
+    sentence,
+)
+from lab.pages.plot import Chart
 from lab.paths import Checkout
 from lab.record import RECORD
 from lab.report import numbers
-from lab.report.chart import Chart
 from lab.report.data import local_time
-from lab.report.headline import sentence
-from lab.report.markdown import markdown_table, markdown_text
-from lab.report.page import asset, render
-from lab.report.tables import Table
 from lab.series import Answer
 from lab.suite import tables
-from lab.suite.charts import group_cases, latency_chart, ratio_chart, sweep_charts
+from lab.suite.charts import latency_chart, ratio_chart, sweep_charts
 from lab.suite.declaration import TIMES, Suite, read_suite
 from lab.suite.figures import CaseFigures, collect, is_fitted
 from lab.suite.findings import Judged, judge
-from lab.suite.flames import EVENTS, Flames, flames_of
+from lab.suite.flames import EVENTS, flames_of
 from lab.suite.sentences import GroupAnswer, Sentence, answer_alone, answer_group
-from lab.whole_file import write_whole
 
 PAGE, MARKDOWN = "suite.html", "suite.md"
 TO_RESULTS = "../../"
@@ -37,107 +47,135 @@ FACTORS_NAMED_MAX = 16
 
 
 @dataclass(frozen=True)
-class GroupSection:
-    """Everything of one group."""
-
-    answer: GroupAnswer
-    ratios: Chart | None
-    latency: Chart | None
-    figures: Table
-    categories: list[Table]
-
-
-@dataclass(frozen=True)
 class Content:
-    """What the HTML and the Markdown page both show."""
+    """A suite's page, with the charts and flame graphs that a published one keeps as files."""
 
-    name: str
-    suite: Suite
-    answer: Answer
-    started: str
-    cautions: list[str]
-    groups: list[GroupSection]
-    others: Table | None
-    alone: list[Sentence]
-    sweeps: list[Chart]
-    judged: list[Judged]
-    flames: Flames
-    runs: Table
-    environment: Table | None
-    runtime: str
-
-    @property
-    def headlines(self) -> list[str]:
-        """One line for each group; without groups, one for each experiment if there are few."""
-        if self.groups or len(self.alone) > HEADLINES_MAX:
-            return [group.answer.headline for group in self.groups]
-        return [sentence.text for sentence in self.alone]
-
-    @property
-    def counted(self) -> str:
-        """The number of published findings for each verdict: "2 reproduced, 1 not reproduced"."""
-        counts = Counter[str](one.verdict for one in self.judged)
-        return ", ".join(f"{counts[verdict]} {verdict}" for verdict in TONES if counts[verdict])
+    document: Document
+    charts: list[Chart]
+    pictures: dict[str, Path]
+    """The pictures of the flame graphs, by name."""
 
 
 def write(checkout: Checkout, answer: Answer) -> None:
     """Write both files into the answer's directory, each replaced as a whole."""
-    directory = answer.directory(checkout.results)
-    content = gather(checkout, answer)
-    for name, text in ((MARKDOWN, render_markdown(content)), (PAGE, render_page(content))):
-        write_whole(directory / name, text)
+    pages.write(answer.directory(checkout.results), gather(checkout, answer).document)
 
 
 def summary_lines(directory: Path) -> list[str]:
     """Return the headlines and the count of verdicts, as the page has them, for the terminal."""
     text = (directory / MARKDOWN).read_text(encoding="utf-8")
-    return [_plain(line) for line in re.findall(r"^\*\*(.+)\*\*$", text, re.MULTILINE)]
+    return [re.sub(r"\\(.)", r"\1", line) for line in re.findall(r"^\*\*(.+)\*\*$", text, re.MULTILINE)]
 
 
 def gather(checkout: Checkout, answer: Answer, *, link: str = TO_RESULTS) -> Content:
-    """Read the runs and judge. InputError if the suite is no longer declared."""
+    """Read the runs and judge. `link` is the path to results/, empty for no links to runs.
+
+    InputError if the suite is no longer declared.
+    """
     suite, declared = read_suite(checkout, answer.name)
     collected = collect(Catalogue(checkout), checkout.results, answer, suite, declared)
-    groups = [_group(name, suite, collected) for name in suite.groups]
+    cases = list(collected.values())
     grouped = {name for group in suite.groups.values() for name in (group.baseline, *group.others)}
     further = [case for name, case in collected.items() if name not in grouped]
-    manifests = [
-        start.manifest for case in collected.values() for start in sorted(case.starts, key=lambda one: one.run)
-    ]
+    manifests = [start.manifest for case in cases for start in sorted(case.starts, key=lambda one: one.run)]
     first = min(manifests, key=lambda manifest: manifest.run_id, default=None)
-    return Content(
-        name=answer.name,
-        suite=suite,
-        answer=answer,
-        started=_started(answer, first),
-        cautions=_cautions(answer, suite, list(collected.values()), manifests),
-        groups=groups,
-        others=tables.figure_table("Other experiments" if groups else "Experiments", further) if further else None,
-        alone=answer_alone(further),
-        sweeps=sweep_charts(further),
-        judged=[judge(finding, collected) for finding in suite.findings],
-        flames=flames_of(list(collected.values()), link),
-        runs=tables.run_table(answer, list(collected.values()), link),
-        environment=tables.environment_table(first) if first is not None else None,
-        runtime=first.runtime if first is not None else str(answer.request.get("runtime", "")),
+    answers = [answer_group(name, suite, collected) for name in suite.groups]
+    alone = answer_alone(further)
+    judged = [judge(finding, collected) for finding in suite.findings]
+    headlines = [one.headline for one in answers]
+    if not answers and len(alone) <= HEADLINES_MAX:
+        headlines = [one.text for one in alone]
+    if judged:
+        counts = Counter[str](one.verdict for one in judged)
+        headlines.append("Published findings: " + ", ".join(f"{counts[v]} {v}" for v in TONES if counts[v]))
+    charts = [
+        [ratio_chart(one.name, one.ratios), latency_chart(one.name, _cases_of(suite, one.name, collected))]
+        for one in answers
+    ]
+    sweeps = sweep_charts(further)
+    flames = flames_of(cases, link)
+    groups = [
+        _group(number, one, of_group, _cases_of(suite, one.name, collected), link)
+        for number, (one, of_group) in enumerate(zip(answers, charts, strict=True), 1)
+    ]
+    others = "Other experiments" if groups else "Experiments"
+    source = f" of {suite.source}" if suite.source else ""
+    files = [(name, name) for name in (RECORD, MARKDOWN)] if link else []
+    document = Document(
+        file="suite",
+        title=suite.title,
+        also=answer.id,
+        overline=[
+            f"suite {answer.name}",
+            local_time(first.phases[0].start) if first is not None and first.phases else answer.id,
+            f"{first.runtime if first is not None else answer.request.get('runtime', '')} runtime",
+            f"{len(answer.runs) - len(answer.missing)} of {len(answer.runs)} runs",
+        ],
+        head=present(
+            Paragraph(suite.question, "question"),
+            Headlines(headlines) if headlines else None,
+            *(Paragraph(sentence(line), "gap") for line in _cautions(answer, suite, cases, manifests)),
+        ),
+        sections=[
+            section(
+                "findings",
+                f"Published findings{source}",
+                Claims([_judged(one, link) for one in judged]) if judged else None,
+                name="Published findings",
+            ),
+            *groups,
+            section(
+                "others",
+                others,
+                *([_claims(alone, link)] if alone else []),
+                *(Part(chart.label.partition(",")[0].partition(":")[0], [chart]) for chart in sweeps),
+                tables.figure_table(others, others, further) if further else None,
+            ),
+            section("flames", "Flame graphs of the CPU", *flames.blocks, name="Flame graphs"),
+            section("runs", "Runs", tables.run_table(answer, cases, link)),
+            section(
+                "environment",
+                "Environment",
+                tables.environment_table(first) if first is not None else Paragraph("No run has ended yet.", "gap"),
+            ),
+        ],
+        made=f"Suite {answer.name} {answer.id}",
+        beside=files,
+    )
+    drawn = [*sweeps, *(chart for of_group in charts for chart in of_group if chart is not None)]
+    return Content(document, drawn, flames.pictures)
+
+
+def _cases_of(suite: Suite, name: str, cases: dict[str, CaseFigures]) -> list[CaseFigures]:
+    """Return the cases of a group, the baseline first."""
+    return [cases[one] for one in (suite.groups[name].baseline, *suite.groups[name].others)]
+
+
+def _group(number: int, found: GroupAnswer, charts: list[Chart | None], cases: list[CaseFigures], link: str) -> Section:
+    ratios, latency = charts
+    against = present(ratios, paragraph(found.by_chance, "note"))
+    return section(
+        f"group-{number}",
+        found.name,
+        Paragraph(found.headline),
+        _claims(found.sentences, link) if found.sentences else None,
+        Part("Against the baseline, round by round", against) if ratios is not None else None,
+        Part("Latency by percentile", [latency]) if latency is not None else None,
+        tables.figure_table(found.name, f"{found.name}: figures", cases),
+        *(tables.category_table(found.name, event, cases) for event in EVENTS),
     )
 
 
-def _group(name: str, suite: Suite, cases: dict[str, CaseFigures]) -> GroupSection:
-    found = answer_group(name, suite, cases)
-    shown = group_cases(cases, suite.groups[name].baseline, suite.groups[name].others)
-    categories = [tables.category_table(name, event, shown) for event in EVENTS]
-    return GroupSection(
-        found,
-        ratio_chart(name, found.ratios),
-        latency_chart(name, shown),
-        tables.figure_table(name, shown),
-        [table for table in categories if table is not None],
-    )
+def _claims(sentences: list[Sentence], link: str) -> Claims:
+    return Claims([Claim(one.text, _runs(one.runs, link)) for one in sentences])
 
 
-def _started(answer: Answer, first: Manifest | None) -> str:
-    return local_time(first.phases[0].start) if first is not None and first.phases else answer.id
+def _judged(one: Judged, link: str) -> Claim:
+    return Claim(one.says, _runs(one.runs, link), one.verdict, TONES[one.verdict], one.ours, one.why)
+
+
+def _runs(runs: Sequence[str], link: str) -> list[tuple[str, str]]:
+    return [(run, f"{link}{run}/report.html" if link else "") for run in runs]
 
 
 def _cautions(answer: Answer, suite: Suite, cases: list[CaseFigures], manifests: list[Manifest]) -> list[str]:
@@ -212,67 +250,3 @@ def _fitted(answer: Answer) -> str:
             for factor, names in by_factor.items()
         )
     return f"every declared rate is fitted to this machine: {in_words}"
-
-
-def render_page(content: Content) -> str:
-    """Return the whole page."""
-    return render(
-        "lab.suite",
-        "suite.html.j2",
-        c=content,
-        tones=TONES,
-        link=TO_RESULTS,
-        answer_file=RECORD,
-        own_style=asset("suite.css", "lab.suite"),
-    )
-
-
-def render_markdown(content: Content, *, pictures: dict[str, str] | None = None) -> str:
-    """Return the same as Markdown. `pictures` maps names of charts and flame graphs to files beside it."""
-    files = pictures or {}
-    parts = [
-        f"# {markdown_text(content.suite.title)}",
-        f"*{markdown_text(content.suite.question)}*",
-        f"Suite `{content.name}` of {content.started}, {content.runtime} runtime, {len(content.answer.runs)} runs.",
-        "\n".join(f"- {markdown_text(sentence(line))}" for line in content.cautions),
-        *[f"**{markdown_text(line)}**" for line in content.headlines],
-        f"**{markdown_text(f'Published findings: {content.counted}')}**" if content.judged else "",
-    ]
-    if content.judged:
-        source = f" ({content.suite.source})" if content.suite.source else ""
-        parts += [
-            f"## Published findings{source}",
-            "| published | here | measured | why |\n|---|---|---|---|\n"
-            + "\n".join(
-                f"| {' | '.join(markdown_text(cell) for cell in (one.says, one.verdict, one.ours or '–', one.why))} |"
-                for one in content.judged
-            ),
-        ]
-    for group in content.groups:
-        parts += [f"## {markdown_text(group.answer.name)}"]
-        parts += ["\n".join(f"- {markdown_text(sentence.text)}" for sentence in group.answer.sentences)]
-        parts += [markdown_text(group.answer.by_chance)]
-        for chart in (group.ratios, group.latency):
-            if chart is not None and chart.name in files:
-                parts.append(f"![{markdown_text(chart.label)}]({files[chart.name]})")
-        for table in (group.figures, *group.categories):
-            parts += [f"### {markdown_text(table.caption)}", markdown_table(table), markdown_text(table.note)]
-    if content.others is not None:
-        parts += [f"## {content.others.caption}"]
-        parts += ["\n".join(f"- {markdown_text(sentence.text)}" for sentence in content.alone)]
-        parts += [
-            f"![{markdown_text(chart.label)}]({files[chart.name]})" for chart in content.sweeps if chart.name in files
-        ]
-        parts += [markdown_table(content.others), markdown_text(content.others.note)]
-    shown = [flame for flame in content.flames.shown if flame.name in files]
-    if shown:
-        parts += ["## Flame graphs of the CPU", content.flames.left_out]
-        parts += [f"`{flame.name}`\n\n![Flame graph of {flame.name}]({files[flame.name]})" for flame in shown]
-    for last in (content.runs, content.environment):
-        if last is not None:
-            parts += [f"## {last.caption}", markdown_table(last), markdown_text(last.note)]
-    return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from lab.analysis.percentiles import label
 from lab.cpu_plan import cpu_list
 from lab.manifest import Manifest
+from lab.pages.document import EVENT_NAMES, Cell, Row, Table, slug
 from lab.report import numbers
-from lab.report.tables import EVENT_NAMES, Cell, Table, slug
 from lab.series import Answer
 from lab.suite.figures import CaseFigures, Start
 
@@ -16,41 +16,45 @@ PERCENTILES = ("50", "99", "99.9", "100")
 CATEGORIES_MAX = 12
 
 
-def figure_table(name: str, cases: Sequence[CaseFigures]) -> Table:
+def figure_table(name: str, caption: str, cases: Sequence[CaseFigures]) -> Table:
     """Return every case: its starts, rates, latencies of all its requests, CPU; below it the published figures."""
     columns = ["Experiment", "Starts", "Offered/s", "Served/s", *map(label, PERCENTILES), "Requests", "CPU a request"]
-    rows = []
+    rows: list[Row] = []
     for case in cases:
         cpu = case.mean("cpu")
-        rows.append([
-            Cell(str(case.case)),
-            Cell(str(len(case.starts)) + (f" of {case.planned}" if len(case.starts) < case.planned else "")),
-            Cell(numbers.rate(case.offered_per_s)),
-            Cell(numbers.rate(case.mean("rate"))),
-            *[_latency(case, percentile) for percentile in PERCENTILES],
-            Cell(numbers.count(sum(start.figures.get("requests", 0) for start in case.starts) or None)),
-            Cell(numbers.UNKNOWN if cpu is None else f"{numbers.significant(cpu)} µs"),
-        ])  # fmt: skip
+        rows.append(
+            [
+                str(case.case),
+                (str(len(case.starts)) + (f" of {case.planned}" if len(case.starts) < case.planned else "")),
+                numbers.rate(case.offered_per_s),
+                numbers.rate(case.mean("rate")),
+                *[_latency(case, percentile) for percentile in PERCENTILES],
+                numbers.count(sum(start.figures.get("requests", 0) for start in case.starts) or None),
+                (numbers.UNKNOWN if cpu is None else f"{numbers.significant(cpu)} µs"),
+            ]
+        )
         published = case.experiment.reference
         if published is not None and (published.requests_per_s or published.latency_ms):
             css = "reference-figure"
-            rows.append([
-                Cell(f"published: {published.source or 'elsewhere'}", css),
-                Cell("1", css),
-                Cell(numbers.rate(published.rate_per_s), css),
-                Cell(numbers.rate(published.requests_per_s), css),
-                *[Cell(numbers.latency(published.latency_ms.get(percentile)), css) for percentile in PERCENTILES],
-                Cell(numbers.UNKNOWN, css),
-                Cell(numbers.UNKNOWN, css),
-            ])  # fmt: skip
+            rows.append(
+                [
+                    Cell(f"published: {published.source or 'elsewhere'}", css),
+                    Cell("1", css),
+                    Cell(numbers.rate(published.rate_per_s), css),
+                    Cell(numbers.rate(published.requests_per_s), css),
+                    *[Cell(numbers.latency(published.latency_ms.get(percentile)), css) for percentile in PERCENTILES],
+                    Cell(numbers.UNKNOWN, css),
+                    Cell(numbers.UNKNOWN, css),
+                ]
+            )
     return Table(
         f"figures-{slug(name)}",
-        f"{name}: figures",
+        caption,
         tuple(columns),
         rows,
-        frozenset(range(1, len(columns))),
-        "Served/s and CPU are means over starts. Percentiles are those of the served requests of all starts, from "
-        "merged histograms; unanswered ones count as the longest. A percentile is left out if too few lie beyond it.",
+        range(1, len(columns)),
+        "Served/s and CPU are means over starts. Percentiles are those of all requests of all starts, from merged "
+        "histograms; unanswered ones count as the longest. A percentile is left out if too few lie beyond it.",
     )
 
 
@@ -66,12 +70,12 @@ def category_table(name: str, event: str, cases: Sequence[CaseFigures]) -> Table
     for of_case in shares.values():
         for category in of_case.values():
             totals[category.name] = max(totals.get(category.name, 0.0), category.share)
-    rows = []
+    rows: list[Row] = []
     for category_name in sorted(totals, key=lambda one: -totals[one])[:CATEGORIES_MAX]:
-        cells = [Cell(category_name)]
+        cells = [category_name]
         for case, _ in shown:
             found = shares[str(case.case)].get(category_name)
-            cells.append(Cell(numbers.share_within(found.share, found.bounds) if found else "–"))
+            cells.append(numbers.share_within(found.share, found.bounds) if found else "–")
         rows.append(cells)
     counts = ", ".join(f"{case.case} {profile.samples.get(event, 0):,}" for case, profile in shown)
     what = {"cpu": "samples", "alloc": "bytes", "lock": "waiting time"}.get(event, "samples")
@@ -91,39 +95,40 @@ def run_table(answer: Answer, cases: Sequence[CaseFigures], link: str) -> Table:
     for case in cases:
         known |= {start.run: (start, False) for start in case.starts}
         known |= {start.run: (start, True) for start in case.disturbed}
-    rows = []
+    rows: list[Row] = []
     for number, planned in enumerate(answer.runs, 1):
         found = known.get(planned.run or "")
         if found is None:
             what = f"incomplete: {', '.join(planned.attempts)}" if planned.attempts else "not run"
             if planned.refused:
                 what = "cannot run here"
-            rows.append([Cell(str(number)), Cell(str(planned.round)), Cell(planned.name), Cell(what, "none"),
-                         *[Cell("")] * 3, Cell("never used")])  # fmt: skip
+            rows.append([str(number), str(planned.round), planned.name, Cell(what, "none"), *[""] * 3, "never used"])
             continue
         start, disturbed = found
         validity = start.manifest.validity
-        rows.append([
-            Cell(str(number)),
-            Cell(str(planned.round)),
-            Cell(planned.name),
-            Cell(start.run.rpartition("/")[2], "", f"{link}{start.run}/report.html" if link else ""),
-            Cell(numbers.rate(start.figures.get("rate"))),
-            Cell(start.p99),
-            Cell(validity.state if validity is not None else "unjudged"),
-            Cell(
-                f"left out of every claim: {start.troubles[0]}"
-                if disturbed
-                else f"repeated: {planned.disturbed[-1].rpartition('/')[2]} was disturbed"
-                if planned.disturbed
-                else ""
-            ),
-        ])  # fmt: skip
+        rows.append(
+            [
+                str(number),
+                str(planned.round),
+                planned.name,
+                Cell(start.run.rpartition("/")[2], "", f"{link}{start.run}/report.html" if link else ""),
+                numbers.rate(start.figures.get("rate")),
+                start.p99,
+                (validity.state if validity is not None else "unjudged"),
+                (
+                    f"left out of every claim: {start.troubles[0]}"
+                    if disturbed
+                    else f"repeated: {planned.disturbed[-1].rpartition('/')[2]} was disturbed"
+                    if planned.disturbed
+                    else ""
+                ),
+            ]
+        )
     columns = ("Run", "Round", "Experiment", "Report", "Served/s", "p99", "Verdict", "Note")
-    note = f"The order of each round was shuffled with seed {answer.seed}."
+    note = f"In the order of execution; that of each round was shuffled with seed {answer.seed}."
     if any(case.profile is not None for case in cases):
         note += " Only the last round was profiled."
-    return Table("runs-table", "Runs in the order of execution", columns, rows, frozenset({4, 5}), note)
+    return Table("runs-table", "Runs", columns, rows, {4, 5}, note)
 
 
 def environment_table(manifest: Manifest) -> Table:
@@ -132,7 +137,7 @@ def environment_table(manifest: Manifest) -> Table:
 
     def add(name: str, value: str | None) -> None:
         if value:
-            rows.append([Cell(name), Cell(value)])
+            rows.append([name, value])
 
     if (cpu := environment.cpu) is not None:
         add(
@@ -151,7 +156,7 @@ def environment_table(manifest: Manifest) -> Table:
     if (git := environment.git) is not None:
         add("Source", f"commit {git.commit[:12]}" + (", changed" if git.dirty else ""))
     add("Fingerprint", environment.fingerprint)
-    return Table("environment-table", "Environment of the first run", ("", ""), rows)
+    return Table("environment-table", "Environment", ("", ""), rows, note="Of the first run.", kind="pairs")
 
 
 def _virtual(hypervisor: str) -> str:

@@ -1,5 +1,5 @@
 // Reads values off the charts: the pointer, or the arrow keys when a chart has the focus, moves a line between its stops.
-// Each stop is [position 0…1, heading, [[class, name, value], …], 1 if only its own mark shows it].
+// Each stop is [position 0…1, heading, [[name, value], …], 1 if only its own mark shows it].
 // A mark names its stop by data-stop; a click on it keeps what is shown. A chart with a search field finds its marks.
 // Without this script the page lacks nothing else.
 "use strict";
@@ -7,23 +7,27 @@
   const tip = document.getElementById("tip");
   const namespace = "http://www.w3.org/2000/svg";
 
+  // The plot area in the window: the element without its margins.
+  function areaOf(plot) {
+    const box = plot.getBoundingClientRect();
+    const style = getComputedStyle(plot);
+    const left = box.left + parseFloat(style.paddingLeft);
+    return { left, width: box.right - parseFloat(style.paddingRight) - left, top: box.top + parseFloat(style.paddingTop) };
+  }
+
   function show(figure, stop, clientX, clientY) {
-    const plot = [...figure.querySelectorAll("svg.plot")].find((svg) => svg.clientWidth > 0);
-    const [left, top, width, height] = plot.dataset.plot.split(" ").map(Number);
+    const plot = figure.querySelector("svg.plot");
     let cursor = plot.querySelector(".cursor");
     if (!cursor) {
       cursor = document.createElementNS(namespace, "line");
       cursor.setAttribute("class", "cursor");
-      cursor.setAttribute("y1", top);
-      cursor.setAttribute("y2", top + height);
+      cursor.setAttribute("y2", "100%");
       plot.append(cursor);
     }
-    const x = left + stop[0] * width;
-    cursor.setAttribute("x1", x);
-    cursor.setAttribute("x2", x);
+    for (const end of ["x1", "x2"]) cursor.setAttribute(end, `${100 * stop[0]}%`);
     const heading = document.createElement("b");
     heading.textContent = stop[1];
-    const lines = stop[2].map(([, name, value]) => {
+    const lines = stop[2].map(([name, value]) => {
       const line = document.createElement("span");
       const label = document.createElement("i");
       label.textContent = name;
@@ -32,10 +36,9 @@
     });
     tip.replaceChildren(heading, ...lines);
     tip.hidden = false;
-    const box = plot.getBoundingClientRect();
-    const scale = box.width / plot.viewBox.baseVal.width;
-    const at = clientX ?? box.left + x * scale;
-    const over = clientY ?? box.top + top * scale;
+    const area = areaOf(plot);
+    const at = clientX ?? area.left + stop[0] * area.width;
+    const over = clientY ?? area.top;
     const beyond = at + 18 + tip.offsetWidth > document.documentElement.clientWidth;
     tip.style.left = `${Math.max(4, beyond ? at - 18 - tip.offsetWidth : at + 18)}px`;
     tip.style.top = `${Math.max(4, Math.min(over - 12, innerHeight - tip.offsetHeight - 4))}px`;
@@ -49,13 +52,11 @@
 
   function find(figure, stops, text) {
     const wanted = text.trim().toLowerCase();
-    for (const plot of figure.querySelectorAll("svg.plot")) {
-      const marks = [...plot.querySelectorAll("[data-stop]")];
-      const words = (mark) => `${stops[mark.dataset.stop][1]} ${mark.getAttribute("class")}`.toLowerCase();
-      marks.forEach((mark) => mark.classList.toggle("missed", !words(mark).includes(wanted)));
-      const found = marks.filter((mark) => !mark.classList.contains("missed")).length;
-      figure.querySelector("output").textContent = wanted ? `${found} of ${marks.length}` : "";
-    }
+    const marks = [...figure.querySelectorAll("[data-stop]")];
+    const words = (mark) => `${stops[mark.dataset.stop][1]} ${mark.getAttribute("class")}`.toLowerCase();
+    marks.forEach((mark) => mark.classList.toggle("missed", !words(mark).includes(wanted)));
+    const found = marks.filter((mark) => !mark.classList.contains("missed")).length;
+    figure.querySelector("output").textContent = wanted ? `${found} of ${marks.length}` : "";
   }
 
   function nearest(stops, at) {
@@ -69,25 +70,22 @@
     const inOrder = stops.map((_, i) => i).sort((a, b) => stops[a][0] - stops[b][0]);
     let current = inOrder[0];
     let kept = false;
-    for (const plot of figure.querySelectorAll("svg.plot")) {
-      const [left, , width] = plot.dataset.plot.split(" ").map(Number);
-      plot.addEventListener("pointermove", (event) => {
-        if (kept) return;
-        const box = plot.getBoundingClientRect();
-        const x = ((event.clientX - box.left) / box.width) * plot.viewBox.baseVal.width;
-        current = Number(event.target.dataset.stop ?? nearest(stops, (x - left) / width));
-        show(figure, stops[current], event.clientX, event.clientY);
-      });
-      plot.addEventListener("pointerleave", () => kept || hide(figure));
-      plot.addEventListener("click", (event) => {
-        hide(figure);
-        kept = !kept && event.target.dataset.stop !== undefined;
-        if (!kept) return;
-        current = Number(event.target.dataset.stop);
-        event.target.classList.add("kept");
-        show(figure, stops[current], event.clientX, event.clientY);
-      });
-    }
+    const plot = figure.querySelector("svg.plot");
+    plot.addEventListener("pointermove", (event) => {
+      if (kept) return;
+      const area = areaOf(plot);
+      current = Number(event.target.dataset.stop ?? nearest(stops, (event.clientX - area.left) / area.width));
+      show(figure, stops[current], event.clientX, event.clientY);
+    });
+    plot.addEventListener("pointerleave", () => kept || hide(figure));
+    plot.addEventListener("click", (event) => {
+      hide(figure);
+      kept = !kept && event.target.dataset.stop !== undefined;
+      if (!kept) return;
+      current = Number(event.target.dataset.stop);
+      event.target.classList.add("kept");
+      show(figure, stops[current], event.clientX, event.clientY);
+    });
     const release = () => {
       kept = false;
       hide(figure);
