@@ -231,17 +231,21 @@ def test_the_page_of_fitted_rates_names_the_factors(pair: FakeCheckout) -> None:
     scales = {"fake": "0.413000", "other": "0.413000", "swept": "1"}
     planned = plan_rounds(Catalogue(lab_checkout), cases, 1, {}, seed=1, times={}, scales=scales)
     answer = make_answer(lab_checkout.results, "suite", "pair", {"scale": "auto"}, planned, seed=1)
-    told = "every declared rate is fitted to this machine: factor 0.413 for fake, other; as declared for swept"
-    cautions = page.gather(lab_checkout, answer).cautions
-    assert told in [caution.replace("other, fake", "fake, other") for caution in cautions]
+
+    def told() -> str:
+        page.write(lab_checkout, answer)
+        return (answer.directory(lab_checkout.results) / "suite.md").read_text()
+
+    factors = "Every declared rate is fitted to this machine: factor 0.413 for fake, other; as declared for swept."
+    assert factors in told().replace("other, fake", "fake, other")
     for run in answer.runs:
         run.overrides["scale" if run.experiment != "swept" else "rate"] = run.label.partition("@")[2] or "1"
-    assert "fitted to this machine, every rate stays as declared" in page.gather(lab_checkout, answer).cautions
+    assert "Fitted to this machine, every rate stays as declared." in told()
     for run in answer.runs:
         run.overrides["scale" if run.experiment != "swept" else "rate"] = "1.04" if run.experiment != "swept" else "104"
-    assert any("factor 1.04 for" in caution for caution in page.gather(lab_checkout, answer).cautions), "it is not 1"
+    assert "factor 1.04 for" in told(), "it is not 1"
     answer.request["scale"] = "0.3"
-    assert "every declared rate is multiplied by 0.3" in page.gather(lab_checkout, answer).cautions
+    assert "Every declared rate is multiplied by 0.3." in told()
 
 
 @pytest.mark.parametrize(
