@@ -187,7 +187,7 @@ def test_the_offered_rate_is_taken_from_a_command_line_above(command: str, rate:
         (STACK_GET + STACK_GET, "holds 2 reports, on lines 1 and"),
         (
             "Running 1s test @ http://x\n  1 threads and 1 connections\n  Latency Distribution\n     50%    1.00ms\n",
-            ":3: a report of wrk, not of wrk2",
+            ": a report of wrk, not of wrk2: it has no constant rate",
         ),
     ],
 )

@@ -86,6 +86,35 @@ def test_figures_that_contradict_each_other_are_doubted(told: str, instead: str,
     assert doubt in done.stderr
 
 
+WRK = """\
+Running 30s test @ http://127.0.0.1:8080/index.html
+  12 threads and 400 connections
+  Thread Stats   Avg      Stdev     Max   +/- Stdev
+    Latency   635.91us    0.89ms  12.92ms   93.69%
+    Req/Sec    56.20k     8.07k   62.00k    86.54%
+  Latency Distribution
+     50%  250.00us
+     99%    5.80ms
+  22464657 requests in 30.00s, 17.76GB read
+Requests/sec: 748868.53
+Transfer/sec:    606.33MB
+"""
+"""What wrk prints with --latency."""
+
+
+def test_latencies_of_wrk_are_uncorrected() -> None:
+    done = lab("parse-load", "-", stdin=WRK)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["generator"] == {"name": "wrk"}
+    assert (document["requests"], document["requests_per_s"]) == (22464657, 748868.53)
+    uncorrected = document["uncorrected_us"]
+    assert (uncorrected["percentiles"], uncorrected["mean"]) == ({"50": 250, "99": 5800}, 635.91)
+    assert not document["latency_us"].get("percentiles"), "unknown"
+    assert "mean" not in document["latency_us"], "unknown"
+    assert "standard input: a report of wrk: it has no constant rate, so its latencies are uncorrected" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "stdin", "message"),
     [

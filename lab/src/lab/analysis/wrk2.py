@@ -1,9 +1,13 @@
-"""The text report of wrk2, and of load generators that print the same.
+"""The text report of wrk2, of load generators that print the same, and of wrk.
 
 People paste such reports. The parser takes text that is indented, quoted, wrapped in prose or in a code fence, prefixed
 by a log, with carriage returns of a progress line, and with or without every optional line.
 ``parse_reports`` takes any number of reports, also one that is cut off at its end, and says what it lacks and which of
 its figures contradict each other. ``parse_load_text`` takes the one whole report of a run.
+
+wrk has no constant rate: it sends the next request after an answer, so its latencies leave out the time that requests
+waited to be sent. They are read as uncorrected ones, and no run can have them. Its report is known by the distribution
+that ``--latency`` prints; without that it has the lines of wrk2's.
 
 Values that the text lacks stay unknown. wrk2 rounds: the duration in its first line ("2m" may have been 90 s), and
 percentiles to two decimals of their unit. A percentile that is also a row of the spectrum is taken from that row, which
@@ -59,14 +63,16 @@ _HINT = "Give the whole of what wrk2 printed, from 'Running … test @ …' to '
 def parse_load_text(text: str, where: str = "the text") -> Load:
     """Parse the only report of wrk2 in ``text``; ``where`` names it in errors.
 
-    Raises ``LoadError`` if there is none, if there are several, or if it is cut off.
+    Raises ``LoadError`` if there is none, if there are several, if it is cut off, or if it is wrk's.
     """
     lines = _lines(text)
     starts = _starts(lines, where)
     if len(starts) > 1:
         numbers = " and ".join(str(i + 1) for i in starts[:2])
         raise LoadError(f"{where}: holds {len(starts)} reports, on lines {numbers}", "Give one report at a time.")
-    load = _parsed(lines, 0, starts[0], len(lines), where)
+    load = _parsed(lines, 0, starts[0], len(lines))
+    if load.generator.name == "wrk":
+        raise LoadError(f"{where}: a report of wrk, not of wrk2: {_NO_RATE}", _UNLIKE)
     if load.text is not None and load.text.missing:
         raise LoadError(f"{where}: the report is cut off: no line '{load.text.missing[0]}'", _HINT)
     return load
@@ -76,12 +82,12 @@ def parse_reports(text: str, where: str = "the text") -> list[Load]:
     """Parse all reports of wrk2 in ``text``, in order; of one that is cut off, what is there.
 
     ``text.missing`` of a report names the lines that it lacks. Its number of requests is 0 if it lacks that line.
-    Raises ``LoadError`` if there is no report, or for one of wrk.
+    Raises ``LoadError`` if there is no report.
     """
     lines = _lines(text)
     starts = _starts(lines, where)
     between = zip([0, *starts], starts, [*starts[1:], len(lines)], strict=False)
-    return [_parsed(lines, above, start, end, where) for above, start, end in between]
+    return [_parsed(lines, above, start, end) for above, start, end in between]
 
 
 def _lines(text: str) -> list[str]:
@@ -95,11 +101,11 @@ def _starts(lines: list[str], where: str) -> list[int]:
     return starts
 
 
-def _parsed(lines: list[str], above: int, start: int, end: int, where: str) -> Load:
+def _parsed(lines: list[str], above: int, start: int, end: int) -> Load:
     """Parse the report that begins at ``start`` and ends before ``end``; its command line may be from ``above`` on."""
-    report = _Report(where)
-    for number, line in enumerate(lines[start:end], start=start + 1):
-        report.take(line, number)
+    report = _Report()
+    for line in lines[start:end]:
+        report.take(line)
         if report.ended:
             break
     load = report.load()
@@ -111,8 +117,8 @@ def _parsed(lines: list[str], above: int, start: int, end: int, where: str) -> L
 class _Report:
     """The lines of one report so far. Unknown lines are ignored: forks of wrk2 print more."""
 
-    def __init__(self, where: str) -> None:
-        self._where = where
+    def __init__(self) -> None:
+        self._generator = "wrk2"
         self._values: dict[str, str | float | int | None] = {}
         self._text = TextOnly()
         self._blocks: dict[str, Values] = {}
@@ -120,12 +126,7 @@ class _Report:
         self._errors = Errors()
         self.ended = False
 
-    def take(self, line: str, number: int) -> None:
-        if _WRK_BLOCK.search(line):
-            raise LoadError(
-                f"{self._where}:{number}: a report of wrk, not of wrk2: it sends the next request only after an answer",
-                "Its latencies leave out the time that requests waited to be sent, so they cannot stand beside others.",
-            )
+    def take(self, line: str) -> None:
         if match := _RUNNING.search(line):
             self._values |= {"duration_s": _us(match[1], match[2], 1e-6), "url": match[3]}
         elif match := _PARTIES.search(line):
@@ -151,6 +152,9 @@ class _Report:
             )
         elif match := _BLOCK.search(line):
             self._block = self._blocks.setdefault(match[1], Values())
+        elif _WRK_BLOCK.search(line):
+            self._generator = "wrk"
+            self._block = self._blocks.setdefault("Uncorrected", Values())
         elif match := _TOTAL.search(line):
             self._values |= {
                 "requests": int(match[1]),
@@ -173,16 +177,17 @@ class _Report:
     def load(self) -> Load:
         self._text.missing = [line for key, line in _LAST_LINES.items() if key not in self._values]
         self._text.doubts = self._doubts()
-        latency = _finished(self._blocks.get("Recorded") or Values())
+        latencies = {kind: _finished(block) for kind, block in self._blocks.items()}
+        own = "Recorded" if self._generator == "wrk2" else "Uncorrected"
+        latency = latencies.get(own, Values())
         if latency.count is None and self._text.latency_us is not None:
             stats = self._text.latency_us
-            latency = latency.model_copy(update={"mean": stats.mean, "stdev": stats.stdev, "max": stats.max})
-        uncorrected = self._blocks.get("Uncorrected")
+            latencies[own] = latency.model_copy(update={"mean": stats.mean, "stdev": stats.stdev, "max": stats.max})
         return Load.model_validate(
             {
-                "generator": Generator(name="wrk2"),
-                "latency_us": latency,
-                "uncorrected_us": None if uncorrected is None else _finished(uncorrected),
+                "generator": Generator(name=self._generator),
+                "latency_us": latencies.get("Recorded", Values()),
+                "uncorrected_us": latencies.get("Uncorrected"),
                 "errors": self._errors,
                 "text": self._text,
                 "requests": 0,
@@ -196,7 +201,7 @@ class _Report:
             value if isinstance(value := self._values.get(name), int | float) else None
             for name in ("duration_s", "elapsed_s", "requests", "requests_per_s")
         )
-        doubts = []
+        doubts = [f"a report of wrk: {_NO_RATE}. {_UNLIKE}"] if self._generator == "wrk" else []
         if duration_s and elapsed_s is not None and not _within(elapsed_s / duration_s, *DURATION_RATIO):
             doubts.append(
                 f"it ran for {elapsed_s:.6g} s and its first line says {duration_s:g} s: interrupted, or a wrong clock"
@@ -209,6 +214,9 @@ class _Report:
                 )
         return doubts
 
+
+_NO_RATE = "it has no constant rate, so its latencies are uncorrected"
+_UNLIKE = "They leave out the time that requests waited to be sent, and cannot stand beside others."
 
 REQUESTS_LINE = "… requests in …"
 _LAST_LINES = {"requests": REQUESTS_LINE, "requests_per_s": "Requests/sec: …", "bytes_per_s": "Transfer/sec: …"}

@@ -98,9 +98,9 @@ def report(
 
 @commands.command("parse-load")
 def parse_load(
-    file: Annotated[str, typer.Argument(help="The text that wrk2 printed; - reads standard input.", metavar="FILE")],
+    file: Annotated[str, typer.Argument(help="The text of wrk2 or wrk; - reads standard input.", metavar="FILE")],
 ) -> None:
-    """Print the text report of wrk2, or of a generator that prints the same, as JSON; several reports as a list.
+    """Print the text report of wrk2, or of a generator that prints the same, or of wrk, as JSON; several as a list.
 
     What a report lacks, and figures of it that contradict each other, are named on standard error.
     """
