@@ -88,10 +88,18 @@ public interface Engine extends WriteSink<RuntimeException>, AutoCloseable {
   /** Seals the memtable. Returns once everything written before this call is in tables. */
   void flush();
 
-  /** Compacts all tables into as few as the layout allows. Returns when that is done. */
+  /**
+   * Compacts all tables into as few as the layout allows. Returns when that is done.
+   *
+   * @throws CorruptionException if a table is damaged, so that no compaction can take it
+   */
   void compact();
 
-  /** Returns once no flush and no compaction is running or due. */
+  /**
+   * Returns once no flush and no compaction is running or due.
+   *
+   * @throws CorruptionException if a table is damaged, so that no compaction can take it
+   */
   void quiesce();
 
   /**
