@@ -16,6 +16,8 @@ import one.nio.http.Response;
  *
  * <p>There are two kinds of errors. If an error makes the end of the request unknown, an {@link HttpRefusal} is thrown.
  * Any other error is kept as {@link #refusal} and answered when the request is complete.
+ *
+ * <p>One long file, because the request line and the headers fill the fields of one object.
  */
 final class LsmHttpRequest extends Request {
 
