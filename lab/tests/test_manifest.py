@@ -24,6 +24,7 @@ from lab.manifest import (
     Validity,
     schema,
 )
+from support.made_up_experiment import made_up_experiment
 
 START = datetime(2026, 11, 21, 9, 14, 33, tzinfo=UTC)
 
@@ -42,7 +43,12 @@ def manifest() -> Manifest:
     summary = Summary(**{**measured.model_dump(), "source": "measure"}, repetitions=[measured])
     return Manifest(
         run_id="20261121T091433Z",
-        experiment=Experiment(name="stack-get", title="GET", resolved={"repeat": 1}, overrides={"rate": 100}),
+        experiment=Experiment(
+            name="stack-get",
+            title="GET",
+            resolved=made_up_experiment(jvm=("-Xmx2g",), deadline="10ms").model_copy(update={"repeat": 120}),
+            overrides={"rate": 100},
+        ),
         runtime="local",
         phases=[Phase(name="measure", start=START, end=START + timedelta(seconds=2), outcome="ok", repetition=1)],
         summary=summary,
@@ -111,7 +117,8 @@ def test_a_document_made_invalid_in_place_is_not_written(tmp_path: Path) -> None
     ("change", "message"),
     [
         ({"format": "other"}, "not a run's manifest"),
-        ({"version": 3}, "version 3 of the manifest; this lab reads the versions 1 and 2"),
+        ({"version": 2}, "version 2 of the manifest; this lab reads version 3"),
+        ({"experiment": {"name": "x", "title": "x", "resolved": {"colour": "red"}}}, "resolved.colour: Extra inputs"),
         ({"colour": "red"}, "colour: Extra inputs are not permitted"),
         ({"complete": "yes"}, "complete: Input should be a valid boolean"),
         ({"runtime": "podman"}, "runtime: Input should be 'local', 'docker' or 'kubernetes'"),
@@ -145,38 +152,3 @@ def test_a_file_that_is_no_manifest_is_refused(tmp_path: Path, content: bytes | 
 def test_a_time_of_day_without_a_zone_is_refused() -> None:
     with pytest.raises(ValueError, match="timezone"):
         Phase(name="measure", start=START.replace(tzinfo=None), end=START, outcome="ok")
-
-
-def test_an_older_version_is_read_without_fields_of_another_meaning(tmp_path: Path) -> None:
-    path = tmp_path / "run.json"
-    manifest().write(path)
-    document = json.loads(path.read_text())
-    measurement = {
-        "source": "measure", "rate_offered_per_s": 10.0, "rate_achieved_per_s": 10.0, "requests": 10,
-        "latency_ms": {"count": 10}, "errors": {}, "send_lag_us": {"count": 3, "max": 9.0},
-    }  # fmt: skip
-    document["summary"] = {**measurement, "repetitions": [measurement]}
-    document["version"] = 1
-    path.write_text(json.dumps(document))
-    read = Manifest.read(path)
-    assert read.version == 2
-    assert read.summary is not None
-    assert read.summary.requests == 10
-    assert read.summary.send_lag_us is None
-    assert read.summary.repetitions[0].send_lag_us is None
-
-
-def test_percentiles_that_an_earlier_lab_kept_apart_count_the_unanswered_requests(tmp_path: Path) -> None:
-    path = tmp_path / "run.json"
-    manifest().write(path)
-    document = json.loads(path.read_text())
-    latency = {"count": 86, "max": 9.0, "percentiles": {"50": 1.0, "90": 8.0, "100": 9.0}}
-    known = {"50": 2.0, "90": None, "100": None}
-    document["summary"] |= {"latency_ms": latency, "censored": {"count": 14, "percentiles_ms": known}}
-    path.write_text(json.dumps(document))
-    read = Manifest.read(path).summary
-    assert read is not None
-    assert read.latency_ms.percentiles == {"50": 2.0, "90": 9.0, "100": 9.0}
-    assert (read.latency_ms.unanswered, read.latency_ms.lower_bounds) == (14, ["90", "100"])
-    assert read.answered_ms is not None
-    assert read.answered_ms.percentiles == latency["percentiles"]

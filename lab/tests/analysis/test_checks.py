@@ -139,6 +139,10 @@ def move(summary: Summary, percentile: str, net_ms: float) -> None:
     net.percentiles[percentile] = net_ms
 
 
+def repeat_thrice(_: Summary, manifest: Manifest) -> None:
+    manifest.experiment.resolved = manifest.experiment.resolved.model_copy(update={"repeat": 3})
+
+
 def one_busy_thread_on_seven_cpus(summary: Summary, manifest: Manifest) -> None:
     repetition = summary.repetitions[0]
     repetition.generator_busiest_share = repetition.net_latency_ms = None  # as from a generator that reports neither
@@ -183,7 +187,7 @@ def stop(summary: Summary, seconds: float) -> None:
         (lambda s, m: setattr(s, "unfinished", Unfinished(count=10)), "unfinished", "note"),
         (lambda s, m: setattr(s, "problems", ["a log was cut off"]), "outputs", "warn"),
         (lambda s, m: setattr(s, "lacks", ["latency.hlog"]), "outputs", "note"),
-        (lambda s, m: m.experiment.resolved.update(repeat=3), "repetitions", "warn"),
+        (repeat_thrice, "repetitions", "warn"),
         (lambda s, m: setattr(s, "agreement", Agreement(rate_spread=0.04)), "repetitions", "warn"),
         (lambda s, m: setattr(s, "agreement", Agreement(latency_spread={"50": 0.2})), "repetitions", "warn"),
         (lambda s, m: setattr(s, "agreement", Agreement(latency_spread={"50": 0.1, "99": 0.3})), "repetitions", "pass"),

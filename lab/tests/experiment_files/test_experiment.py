@@ -96,6 +96,7 @@ CASES = [
     ("250ms", "0.5ms", ":6: service.deadline: '0.5ms' is not a whole number of milliseconds"),
     ("workers: 8", "workers: 5000", ":4: service.workers: 5000 is out of range: must be at most 1024"),
     ("repeat: 3", "repeat: 0", ":18: repeat: 0 is out of range: must be at least 1"),
+    ("repeat: 3", "repeat: 101", ":18: repeat: 101 is out of range: must be at most 100"),
     ("[cpu, wall]", "[cpu, wal]", ":20: profile.events.1: 'wal' is not allowed; did you mean wall?; allowed: cpu,"),
     ("interval: 1ms", "depth: 0", ":21: profile.depth: 0 is out of range: must be at least 1"),
     ("interval: 1ms", "depth: 4096", ":21: profile.depth: 4096 is out of range: must be at most 2048"),

@@ -15,6 +15,7 @@ from lab.history.changes import Pair, level_changes, pairs_of
 from lab.history.index import RunRow
 from lab.paths import Checkout
 from support.checkout import FakeCheckout
+from support.made_up_experiment import made_up_experiment
 
 BEGAN = datetime(2026, 11, 1, 9, tzinfo=UTC)
 HISTORIES = 300
@@ -133,7 +134,7 @@ def made_run(checkout: FakeCheckout, name: str, started: datetime, p99: float, *
     latency = manifest.Distribution(count=1000, percentiles={"99": p99})
     manifest.Manifest(
         run_id=run_id,
-        experiment=manifest.Experiment(name=name, title="made up", resolved={"service": {"variant": "sync"}}),
+        experiment=manifest.Experiment(name=name, title="made up", resolved=made_up_experiment()),
         runtime=place.get("runtime", "local"),
         environment=manifest.Environment(host=place.get("host", {})),
         complete=True,

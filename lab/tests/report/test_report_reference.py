@@ -51,7 +51,10 @@ def test_a_reference_with_a_load_of_its_own_is_named_with_both_figures(tmp_path:
     make_run(tmp_path, Shape(seconds=2, profiled=False, rate=2000))
     manifest = Manifest.read(tmp_path / "run.json")
     own = {"rate_per_s": 70000, "connections": 64, "duration_s": 60.0, "cpus": 8}
-    manifest.experiment.resolved["reference"] = {**manifest.experiment.resolved["reference"], **own}  # type: ignore[dict-item]
+    reference = manifest.experiment.resolved.reference
+    assert reference is not None
+    changed = {"reference": reference.model_copy(update=own)}
+    manifest.experiment.resolved = manifest.experiment.resolved.model_copy(update=changed)
     manifest.write(tmp_path / "run.json")
     page, _ = report(tmp_path)
     assert "rate 70,000/s there, 2,000/s here; duration 60 s there, 2 s here." in page.text

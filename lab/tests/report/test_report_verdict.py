@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from lab.analysis import judge
-from lab.manifest import Distribution, Manifest, RateChoice
+from lab.experiment.model import RateChoice
+from lab.manifest import Distribution, Manifest
 from report.pages import Page, report
 from report.synthesis import Shape, make_run
 

@@ -20,6 +20,7 @@ from lab.search import saturation
 from lab.series import Answer, Place, PlannedRun
 from lab.units import parse_duration_s
 from support.checkout import FakeCheckout
+from support.made_up_experiment import made_up_experiment
 
 CPUS = CpuPlan((0,), (1,), (1,))
 
@@ -61,7 +62,7 @@ class Pretended:
         )  # fmt: skip
         return Manifest(
             run_id="20261123T120000Z",
-            experiment=ManifestExperiment(name="x", title="x", resolved={}),
+            experiment=ManifestExperiment(name="x", title="x", resolved=made_up_experiment()),
             runtime="local",
             summary=summary,
             validity=Validity(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.experiment import Catalogue, Experiment
+from lab.experiment import Catalogue, Experiment, Reference
 from lab.manifest import Manifest
 from lab.paths import Checkout
 from lab.rates.page import write_sweep_page
@@ -91,9 +91,9 @@ def test_a_sweep_page_has_a_row_for_each_rate_with_its_verdict_and_published_fig
         run = f"fake/2026112{number}T120000Z"
         make_run(tmp_path / run, Shape(rate=rate, seconds=2, profiled=False))
         manifest = Manifest.read(tmp_path / run / "run.json")
-        manifest.experiment.resolved["reference"] = {
-            "requests_per_s": 990.0 + rate, "rate_per_s": rate, "latency_ms": {"99": 3.5}
-        }  # fmt: skip
+        published = {"requests_per_second": 990.0 + rate, "rate": rate, "latency": {"p99": "3.5ms"}}
+        changed = {"reference": Reference.model_validate(published)}
+        manifest.experiment.resolved = manifest.experiment.resolved.model_copy(update=changed)
         manifest.write(tmp_path / run / "run.json")
         runs.append(PlannedRun(experiment="fake", run=run))
     answer = answer_of(tmp_path, "sweep", request={}, state="complete")

@@ -5,24 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from lab.experiment.model import Experiment
 from lab.manifest import Experiment as ManifestExperiment
 from lab.manifest import Manifest
 from lab.suite.declaration import Case
 from lab.suite.figures import CaseFigures, Category, Profile, Start
+from support.made_up_experiment import made_up_experiment
 
-EXPERIMENT = Experiment.model_validate({
-    "title": "made up",
-    "service": {"variant": "sync"},
-    "load": {"script": "get.lua", "rate": 1000, "threads": 1, "connections": 1, "duration": "1s"},
-})  # fmt: skip
+EXPERIMENT = made_up_experiment()
 
 
 def start(name: str, number: int, figures: Mapping[str, float]) -> Start:
     run_id = f"20261123T1200{number:02d}Z"
     manifest = Manifest(
         run_id=run_id,
-        experiment=ManifestExperiment(name=name, title="made up", resolved={}),
+        experiment=ManifestExperiment(name=name, title="made up", resolved=EXPERIMENT),
         runtime="local",
         complete=True,
     )

@@ -146,7 +146,7 @@ class Comparison(Driver):
         """Complete the side's run directory, like a run of that many repetitions."""
         manifest = side.state.artifacts.manifest
         done = len(self._known.blocks) * side.windows.count
-        manifest.experiment.resolved = {**manifest.experiment.resolved, "repeat": done}
+        manifest.experiment.resolved = manifest.experiment.resolved.model_copy(update={"repeat": done})
         analyse(side.state, self._phases_of(side))
         side.state.artifacts.write(self._phases_of(side))
 

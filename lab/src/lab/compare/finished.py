@@ -16,7 +16,7 @@ from lab.compare.judging import Question, change_of, in_words, judge_blocks, wit
 from lab.compare.measurement import METRICS, Measured, of_outputs
 from lab.compare.plan import calibrated_differences
 from lab.compare.record import ComparisonRecord, DesignRecord, Result, SideRecord
-from lab.compare.sides import differences_of
+from lab.compare.sides import differences
 from lab.errors import InputError
 from lab.machine.fingerprint import OF_THE_SOURCES, Difference
 from lab.machine.fingerprint import differences as environment_differences
@@ -62,7 +62,7 @@ def compare_finished(checkout: Checkout, a: Path, b: Path, design: Design) -> tu
     cautions += [f"the environments differ: {line}" for line in _some([str(d) for d in differ])]
     result = result.model_copy(update={"cautions": [*cautions, *result.cautions]})
     directory = make_run_directory(checkout.results, "compare")
-    declared = differences_of(runs[0].experiment.resolved, runs[1].experiment.resolved)
+    declared = differences(runs[0].experiment.resolved, runs[1].experiment.resolved)
     record = ComparisonRecord(
         id=directory.name,
         how="finished runs",
@@ -86,14 +86,10 @@ def compare_finished(checkout: Checkout, a: Path, b: Path, design: Design) -> tu
 
 def unequal_facts(a: Manifest, b: Manifest) -> list[Difference]:
     """Return the facts of their environments in which two runs differ, without those that their experiments imply."""
-    ignored = EXPECTED if _declared_flags(a) == _declared_flags(b) else EXPECTED | OF_JVM_FLAGS
+    same_flags = a.experiment.resolved.service.jvm == b.experiment.resolved.service.jvm
+    ignored = EXPECTED if same_flags else EXPECTED | OF_JVM_FLAGS
     found = environment_differences(a.environment, b.environment, ignored)
     return found if a.runtime == b.runtime else [Difference("runtime", a.runtime, b.runtime), *found]
-
-
-def _declared_flags(run: Manifest) -> object:
-    service = run.experiment.resolved.get("service")
-    return service.get("jvm") if isinstance(service, dict) else None
 
 
 def _some(lines: list[str]) -> list[str]:

@@ -92,8 +92,7 @@ class RunningSide(Part):
         state = self.state
         self.side = replace(self.side, experiment=with_warmup(self.side.experiment, warmup_s))
         state.plan = replace(state.plan, experiment=with_warmup(state.plan.experiment, warmup_s))
-        manifest = state.artifacts.manifest.experiment
-        manifest.resolved = state.plan.experiment.resolved()
+        state.artifacts.manifest.experiment.resolved = state.plan.experiment
 
     def repetition(self, block: int, window: int) -> Repetition:
         """Return window number `window` of a block, both from 1."""

@@ -81,13 +81,12 @@ def side_table(record: ComparisonRecord, manifests: tuple[Manifest, Manifest]) -
     rows: list[Row] = []
     for letter, side, manifest in zip(("A", "B"), (record.a, record.b), manifests, strict=True):
         state = manifest.validity.state if manifest.validity is not None else "unknown"
-        load: Any = manifest.experiment.resolved["load"]
         rows.append(
             [
                 letter,
                 side.label,
                 side.title,
-                numbers.rate(float(load["rate_per_s"])),
+                numbers.rate(manifest.experiment.resolved.load.rate_per_s),
                 state,
                 Cell("report", href=f"{side.directory}/report.html"),
             ]

@@ -10,12 +10,12 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from lab.errors import InputError, close_matches, did_you_mean
+from lab.experiment.dataset_spec import DatasetSpec
 from lab.experiment.declaration import DECLARATION, Declaration, Place, YamlFile, read_declaration, read_yaml
 from lab.experiment.explain import explain
 from lab.experiment.model import Bytes, Count, Experiment, Rate, Reference, Strict
 from lab.experiment.script import read_script
 from lab.paths import Checkout
-from lab.runtime.base import DatasetSpec
 from lab.units import COUNT_FORM
 
 

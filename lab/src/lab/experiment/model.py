@@ -7,26 +7,37 @@ The keys of the YAML are the fields' aliases (`duration: 1m`); the fields carry 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
     PrivateAttr,
     StrictBool,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
+from pydantic_core import PydanticKnownError
 
-from lab.manifest import RateChoice
 from lab.units import parse_bytes, parse_count, parse_duration_s, parse_milliseconds
 
+RESOLVED = "resolved"
+"""The context of validation for values that `Experiment.resolved()` wrote: numbers in the unit of their field."""
+
+
+def _parsed(parse: Callable[[object], Any]) -> BeforeValidator:
+    return BeforeValidator(lambda value, info: value if info.context == RESOLVED else parse(value))
+
+
 Count = Annotated[int, BeforeValidator(parse_count)]
-Seconds = Annotated[float, BeforeValidator(parse_duration_s)]
-Milliseconds = Annotated[int, BeforeValidator(parse_milliseconds)]
+Seconds = Annotated[float, _parsed(parse_duration_s)]
+Milliseconds = Annotated[int, _parsed(parse_milliseconds)]
 Bytes = Annotated[int, BeforeValidator(parse_bytes)]
 
 
@@ -34,6 +45,14 @@ def _one_line(value: object) -> object:
     return " ".join(value.split()) if isinstance(value, str) else value
 
 
+def _as_declared(repeat: int, info: ValidationInfo) -> int:
+    """Refuse more repetitions than an experiment may declare; a comparison's sides have more."""
+    if repeat > REPEAT_MAX and info.context != RESOLVED:
+        raise PydanticKnownError("less_than_equal", {"le": REPEAT_MAX})
+    return repeat
+
+
+REPEAT_MAX = 100
 Line = Annotated[str, BeforeValidator(_one_line), Field(min_length=1)]
 """Text that is shown in one line: line ends become blanks."""
 Rate = Annotated[Count, Field(ge=1, le=10_000_000)]
@@ -164,7 +183,9 @@ class Figures(Strict):
 
     @field_validator("latency_ms", mode="before")
     @classmethod
-    def _percentiles(cls, value: object) -> dict[str, float]:
+    def _percentiles(cls, value: object, info: ValidationInfo) -> object:
+        if info.context == RESOLVED:
+            return value
         if not isinstance(value, dict):
             raise ValueError("must be a mapping such as {p50: 5.57s, p99: 8.32s, max: 8.58s}")
         result: dict[str, float] = {}
@@ -258,6 +279,36 @@ SATURATED_BELOW = 0.99
 """A reference that answered less than this share of the offered rate was saturated."""
 
 
+class RateChoice(Strict):
+    """The choice of the offered rate, if it may differ from the declared one.
+
+    ``given``: RATE=N. ``scaled``: SCALE=S, the declared rate times ``scale``. ``auto``: RATE=auto, ``share`` of
+    ``saturation_per_s``, which is this machine's; ``saturation_is_lower_bound`` if it was never reached.
+    """
+
+    how: Literal["declared", "given", "scaled", "auto"]
+    declared_per_s: Annotated[int, Field(ge=0)]
+    scale: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    share: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    share_from: Literal["reference", "default"] | None = None
+    saturation_per_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    saturation_is_lower_bound: bool = False
+
+    def sentence(self) -> str:
+        """Return the choice as a sentence."""
+        declared = f"declared are {self.declared_per_s:,}/s"
+        if self.how == "auto" and self.share is not None and self.saturation_per_s is not None:
+            least = "at least " if self.saturation_is_lower_bound else ""
+            source = "the reference's own share" if self.share_from == "reference" else "by default"
+            return (
+                f"RATE=auto: {self.share:.0%} of the {least}{self.saturation_per_s:,.0f}/s that this machine "
+                f"saturates at ({source}); {declared}"
+            )
+        if self.how == "scaled" and self.scale is not None:
+            return f"SCALE={self.scale:g}; {declared}"
+        return f"RATE was given; {declared}" if self.how == "given" else "as declared"
+
+
 class Experiment(Strict):
     """One experiment: its question, its service, its load."""
 
@@ -267,7 +318,7 @@ class Experiment(Strict):
     service: ServiceSettings
     dataset: str | None = None
     load: LoadSettings
-    repeat: Annotated[Count, Field(ge=1, le=100)] = 1
+    repeat: Annotated[Count, Field(ge=1), AfterValidator(_as_declared)] = 1
     profile: ProfileSettings | None = Field(default_factory=ProfileSettings)
     reference: Reference | None = None
     _sweep_per_s: tuple[int, ...] = PrivateAttr(default=())
@@ -339,3 +390,8 @@ class Experiment(Strict):
     def resolved(self) -> dict[str, Any]:
         """Return every value as it is used, units in the names, as JSON types."""
         return self.model_dump(mode="json", exclude_none=True)
+
+    @classmethod
+    def of_resolved(cls, values: dict[str, Any]) -> Experiment:
+        """Return the experiment of which `resolved()` made these values. Raises ValidationError for others."""
+        return cls.model_validate({"profile": None, **values}, by_alias=False, by_name=True, context=RESOLVED)

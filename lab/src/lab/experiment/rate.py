@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from lab.errors import InputError
-from lab.experiment.model import Experiment
-from lab.manifest import RateChoice
+from lab.experiment.model import Experiment, RateChoice
 
 AUTO = "auto"
 DEFAULT_SHARE = 0.7

@@ -169,8 +169,7 @@ def _row(results: Path, name: str, mtime_ns: int, size: int) -> RunRow:
         state = "incomplete"
         last = manifest.phases[-1] if manifest.phases else None
         notes.insert(0, "nothing began" if last is None else f"{last.name} was {_ending(last.outcome)}")
-    service = manifest.experiment.resolved.get("service")
-    service = service if isinstance(service, dict) else {}
+    service = manifest.experiment.resolved.service
     git, summary = manifest.environment.git, manifest.summary
     latency = summary.headline_ms if summary is not None else Distribution(count=0)
     percentiles = latency.percentiles
@@ -181,8 +180,8 @@ def _row(results: Path, name: str, mtime_ns: int, size: int) -> RunRow:
         experiment=experiment,
         run_id=run_id,
         state=state,
-        variant=_text(service.get("variant")),
-        engine=_text(service.get("engine")),
+        variant=service.variant,
+        engine=service.engine,
         runtime=manifest.runtime,
         offered=summary.rate_offered_per_s if summary is not None else None,
         achieved=summary.rate_achieved_per_s if summary is not None else None,
@@ -199,10 +198,6 @@ def _row(results: Path, name: str, mtime_ns: int, size: int) -> RunRow:
         disturbed=manifest.validity is not None and bool(manifest.validity.unfit),
         note=", ".join(notes),
     )
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 def _ending(outcome: str) -> str:

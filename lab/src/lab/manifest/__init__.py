@@ -8,7 +8,7 @@ interrupted, or measured by a load generator that lacks an output, has fewer fie
 """
 
 from lab.manifest.base import Strict
-from lab.manifest.declared import Experiment, Outcome, Phase, RateChoice
+from lab.manifest.declared import Experiment, Outcome, Phase
 from lab.manifest.document import Artifact, Manifest, ManifestError, RuntimeName, schema
 from lab.manifest.environment import Cpu, CpuPlan, Dataset, Environment, Git, Tool
 from lab.manifest.measurement import (
@@ -48,7 +48,6 @@ __all__ = [
     "PartOfLoad",
     "Phase",
     "ProfilingCost",
-    "RateChoice",
     "ReadError",
     "Recording",
     "RuntimeName",

@@ -21,7 +21,7 @@ from lab.manifest.validity import Validity
 
 FORMAT: Literal["lsmlab-run"] = "lsmlab-run"
 
-VERSION: Literal[2] = 2
+VERSION: Literal[3] = 3
 
 RuntimeName = Literal["local", "docker", "kubernetes"]
 
@@ -65,7 +65,7 @@ class Manifest(Strict):
     """
 
     format: Literal["lsmlab-run"] = FORMAT
-    version: Literal[2] = VERSION
+    version: Literal[3] = VERSION
     run_id: Annotated[str, Field(pattern=r"^\d{8}T\d{6}Z(-\d+)?$")]
     experiment: Experiment
     runtime: RuntimeName
@@ -85,7 +85,7 @@ class Manifest(Strict):
             raise ManifestError(f"{path}: cannot be read: {error.strerror}") from error
         except UnicodeDecodeError as error:
             raise ManifestError(f"{path}: not UTF-8 text at byte {error.start}") from error
-        text = json.dumps(_migrated(_identified(path, text)))
+        _identify(path, text)
         try:
             return cls.model_validate_json(text)
         except ValidationError as error:
@@ -112,44 +112,21 @@ def schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of ``run.json``."""
     body = Manifest.model_json_schema(mode="serialization")
     body["title"] = "The manifest of a run"
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "urn:lsmlab:run:2", **body}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "urn:lsmlab:run:3", **body}
 
 
-def _identified(path: Path, text: str) -> dict[str, Any]:
+def _identify(path: Path, text: str) -> None:
     try:
         document = json.loads(text)
     except json.JSONDecodeError as error:
         raise ManifestError(f"{path}:{error.lineno}: not JSON: {error.msg}") from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ManifestError(f'{path}: not a run\'s manifest: "format" must be "{FORMAT}"')
-    if document.get("version") not in (1, VERSION):
+    if document.get("version") != VERSION:
         raise ManifestError(
-            f"{path}: version {document.get('version')!r} of the manifest; this lab reads the versions 1 and {VERSION}"
+            f"{path}: version {document.get('version')!r} of the manifest; this lab reads version {VERSION}: "
+            "run again, or use the lab of that time"
         )
-    return document
-
-
-def _migrated(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a document of an earlier lab as one of this lab.
-
-    Version 1 had the send lag of only those requests that were due while their connection was free. That is another
-    quantity under the same name, so it is left out. Earlier labs had the percentiles that count unanswered requests
-    beside those of the answered ones, in `censored`.
-    """
-    summary = document.get("summary") or {}
-    others = (summary.get(name) or {} for name in ("profiled", "reference_generator"))
-    for measurement in (summary, *others, *summary.get("repetitions", [])):
-        if document["version"] == 1:
-            measurement.pop("send_lag_us", None)
-        censored = measurement.pop("censored", None)
-        if censored:
-            answered = measurement["latency_ms"]
-            known = censored.get("percentiles_ms", {})
-            bounds = [name for name, value in known.items() if value is None]
-            percentiles = {**answered.get("percentiles", {}), **known, **dict.fromkeys(bounds, answered.get("max"))}
-            counted = {"unanswered": censored["count"], "percentiles": percentiles, "lower_bounds": bounds}
-            measurement |= {"answered_ms": answered, "latency_ms": {**answered, **counted}}
-    return {**document, "version": VERSION}
 
 
 def _explain(path: Path, error: ValidationError) -> str:

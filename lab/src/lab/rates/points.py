@@ -40,16 +40,13 @@ class Point:
 def point_of(manifest: Manifest, run: str) -> Point:
     """Return the measurement of a finished run, with its verdict and the published figures for its rate."""
     summary, validity = manifest.summary, manifest.validity
-    reference = manifest.experiment.resolved.get("reference")
-    reference = reference if isinstance(reference, dict) else {}
-    published, per_s = reference.get("latency_ms"), reference.get("requests_per_s")
-    load = manifest.experiment.resolved["load"]
-    rate = load["rate_per_s"] if isinstance(load, dict) else 0
-    same_rate = reference.get("rate_per_s") in (None, rate)
+    reference, rate = manifest.experiment.resolved.reference, manifest.experiment.resolved.load.rate_per_s
+    if reference is not None and reference.rate_per_s not in (None, rate):
+        reference = None
     state = "unjudged" if validity is None else validity.state
     saturated = validity is not None and any(finding.startswith(SATURATED) for finding in validity.findings)
     return Point(
-        rate_per_s=rate if isinstance(rate, int) else 0,
+        rate_per_s=rate,
         served_per_s=None if summary is None else _served(summary),
         requests=0 if summary is None else summary.requests,
         percentiles_ms={} if summary is None else dict(summary.headline_ms.percentiles),
@@ -57,10 +54,8 @@ def point_of(manifest: Manifest, run: str) -> Point:
         lower_bounds=() if summary is None else tuple(summary.headline_ms.lower_bounds),
         remark=state + (", saturated" if saturated else ""),
         good={"valid": True, "invalid": False}.get(state),
-        published_per_s=float(per_s) if same_rate and isinstance(per_s, int | float) else None,
-        published_ms={k: float(v) for k, v in published.items() if isinstance(v, int | float)}
-        if same_rate and isinstance(published, dict)
-        else {},
+        published_per_s=None if reference is None else reference.requests_per_s,
+        published_ms={} if reference is None else reference.latency_ms,
     )
 
 

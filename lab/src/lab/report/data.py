@@ -16,6 +16,7 @@ from lab.analysis.outputs import Outputs, measured_sources, read_outputs
 from lab.analysis.summary import PROFILED, started_at
 from lab.analysis.timeline import RowsError, Timeline, read_timeline
 from lab.errors import LabError
+from lab.experiment import Reference
 from lab.json_file import read_object
 from lab.manifest import Artifact, Manifest
 
@@ -74,32 +75,6 @@ class Event:
 
 
 @dataclass(frozen=True)
-class PublishedShare:
-    """A published share of a profile: the categories together had `low` to `high` of the event."""
-
-    event: str
-    categories: tuple[str, ...]
-    what: str
-    low: float
-    high: float | None
-
-
-@dataclass(frozen=True)
-class Reference:
-    """A published measurement; latencies in ms by percentile ("50" … "100").
-
-    `load` has the numbers of its load, by their name in the experiment's load; `cpus` are its machine's.
-    """
-
-    source: str | None
-    requests_per_s: float | None
-    latency_ms: dict[str, float]
-    load: dict[str, float] = field(default_factory=dict)
-    cpus: int | None = None
-    shares: tuple[PublishedShare, ...] = ()
-
-
-@dataclass(frozen=True)
 class ReportData:
     """The run, as a report shows it."""
 
@@ -124,15 +99,14 @@ class ReportData:
 
     def unlike_the_reference(self) -> list[str]:
         """Return how this run differs from the published one: "rate 70,000/s there, 20,000/s here"."""
-        published = {} if self.reference is None else self.reference.load
-        ours = self.manifest.experiment.resolved.get("load")
-        ours = ours if isinstance(ours, dict) else {}
-        found = []
+        ours = self.manifest.experiment.resolved.load
+        found, compared = [], set()
         for name, (word, unit) in LOAD_WORDS.items():
-            there, here = published.get(name), ours.get(name)
-            if there is not None and isinstance(here, int | float) and there != here:
+            there, here = getattr(self.reference, name, None), getattr(ours, name)
+            if there is not None:
+                compared.add(word)
+            if there is not None and there != here:
                 found.append(f"{word} {there:,.10g}{unit} there, {here:,.10g}{unit} here")
-        compared = {word for name, (word, _) in LOAD_WORDS.items() if name in published}
         changed = sorted(set(self.manifest.experiment.overrides) - KEEPS_COMPARABLE - compared)
         return found + [f"another {name.replace('_', ' ')} was set for this run" for name in changed]
 
@@ -145,7 +119,7 @@ def collect(run_dir: Path) -> ReportData:
     profiled = _outputs(run_dir, PROFILED, gaps)
     if not repetitions:
         gaps.append("No repetition left a report of the load generator: there are no latencies to show.")
-    wanted = manifest.experiment.resolved.get("profile") is not None
+    wanted = manifest.experiment.resolved.profile is not None
     if profiled is None and wanted:
         gaps.append("The profiled repetition left no report of the load generator.")
     everything = [*repetitions, *([profiled] if profiled else [])]
@@ -161,7 +135,7 @@ def collect(run_dir: Path) -> ReportData:
         profile=read_object(run_dir / "profile" / "profile.json"),
         tail=read_object(run_dir / "profile" / "tail.json"),
         engine_events=read_engine_events(run_dir / "service.log"),
-        reference=_reference(manifest),
+        reference=manifest.experiment.resolved.reference,
         artifacts=[a for a in manifest.artifacts if a.path not in OWN_FILES]
         or Artifact.all_below(run_dir, without=OWN_FILES),
         gaps=gaps,
@@ -294,45 +268,6 @@ def _categories(rows: object, unit: str, key: str = "category") -> list[Category
         except (AttributeError, KeyError, TypeError, ValueError):
             continue
     return sorted(found, key=lambda category: -category.share)
-
-
-def _reference(manifest: Manifest) -> Reference | None:
-    declared = manifest.experiment.resolved.get("reference")
-    if not isinstance(declared, dict):
-        return None
-    latencies, rate, source = declared.get("latency_ms"), declared.get("requests_per_s"), declared.get("source")
-    cpus = declared.get("cpus")
-    return Reference(
-        load={name: float(value) for name in LOAD_WORDS if isinstance(value := declared.get(name), int | float)},
-        cpus=cpus if isinstance(cpus, int) else None,
-        shares=_published_shares(declared.get("shares")),
-        source=source if isinstance(source, str) else None,
-        requests_per_s=float(rate) if isinstance(rate, int | float) else None,
-        latency_ms={
-            name: float(value)
-            for name, value in (latencies.items() if isinstance(latencies, dict) else ())
-            if isinstance(value, int | float)
-        },
-    )
-
-
-def _published_shares(rows: object) -> tuple[PublishedShare, ...]:
-    found = []
-    for row in rows if isinstance(rows, list) else []:
-        try:
-            high = row.get("high")
-            found.append(
-                PublishedShare(
-                    event=str(row["event"]),
-                    categories=tuple(map(str, row["categories"])),
-                    what=str(row["what"]),
-                    low=float(row["low"]),
-                    high=None if high is None else float(high),
-                )
-            )
-        except (AttributeError, KeyError, TypeError, ValueError):
-            continue
-    return tuple(found)
 
 
 def _mapping(value: object) -> dict[str, Any]:

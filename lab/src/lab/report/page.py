@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lab.experiment import Reference
 from lab.pages.document import (
     EVENT_NAMES,
     Block,
@@ -19,7 +20,7 @@ from lab.pages.document import (
 from lab.pages.pictures import Picture, embed
 from lab.report import headline, latency_tables, load_tables, profile_tables, profile_words, run_tables, service_tables
 from lab.report.dashboards import dashboard_links
-from lab.report.data import Event, Reference, ReportData
+from lab.report.data import Event, ReportData
 from lab.report.lsm_timeline import lsm_timeline
 from lab.report.percentile_chart import percentile_chart
 from lab.report.time_charts import activity, latency_over_time, rate_over_time, time_axis
@@ -51,7 +52,6 @@ GRAFANA = "Live graphs of this run, while Grafana is up (make up):"
 def report_of(data: ReportData) -> Document:
     """Return the report of a run."""
     manifest = data.manifest
-    question = manifest.experiment.resolved.get("question")
     changed = headline.overrides(data)
     figures = headline.figures(data)
     dashboards = dashboard_links(manifest)
@@ -62,7 +62,7 @@ def report_of(data: ReportData) -> Document:
         overline=[manifest.experiment.name, run_tables.started(data), f"{manifest.runtime} runtime"],
         head=present(
             Paragraph(f"Set for this run: {changed}", "overrides") if changed else None,
-            paragraph(question if isinstance(question, str) else "", "question"),
+            paragraph(manifest.experiment.resolved.question or "", "question"),
             headline.verdict(data),
             INCOMPLETE if not manifest.complete and manifest.validity is None else None,
             *(Paragraph(gap, "gap") for gap in data.gaps),

@@ -8,10 +8,11 @@ from typing import Any
 
 from lab.analysis.engine_events import EngineEvent
 from lab.analysis.timeline import Timeline
+from lab.experiment.model import PublishedShare
 from lab.pages.document import EVENT_NAMES, Row, Table
 from lab.prometheus import GC_SECONDS
 from lab.report import numbers
-from lab.report.data import Event, PublishedShare, ReportData
+from lab.report.data import Event, ReportData
 from lab.report.time_charts import Axis, time_axis
 
 METHODS_MAX = 8

@@ -87,7 +87,7 @@ def experiment_table(data: ReportData) -> Table:
     """List the resolved experiment; overrides of the command line are marked."""
     overrides = data.manifest.experiment.overrides
     rows: list[Row] = []
-    for key, value in _flat(data.manifest.experiment.resolved):
+    for key, value in _flat(data.manifest.experiment.resolved.resolved()):
         if key.startswith("reference"):
             continue
         leaf = key.rpartition(".")[2]

@@ -54,7 +54,7 @@ class RunArtifacts:
             experiment=ManifestExperiment(
                 name=plan.name,
                 title=plan.experiment.title,
-                resolved=plan.experiment.resolved(),
+                resolved=plan.experiment,
                 overrides=dict(plan.overrides),
                 rate=plan.experiment.rate_choice,
                 writes=read_script(plan.checkout.scripts / plan.experiment.load.script).writes,

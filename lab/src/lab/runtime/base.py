@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.cpu_plan import CpuPlan
+from lab.experiment.dataset_spec import DatasetSpec
 from lab.manifest import Environment
 from lab.paths import Checkout
 from lab.progress import Progress
@@ -37,7 +38,6 @@ from lab.runtime.specs import (
     SET_BY_RUNTIME,
     Check,
     Choice,
-    DatasetSpec,
     Facts,
     LoadResult,
     LoadSpec,

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from lab.cpu_plan import CpuPlan
 from lab.errors import RunError
+from lab.experiment.dataset_spec import HAVE_OWN_DATASETS
 from lab.progress import Progress
-from lab.runtime.specs import HAVE_OWN_DATASETS, Choice, Ports, ProfileSpec
+from lab.runtime.specs import Choice, Ports, ProfileSpec
 
 
 class Service(abc.ABC):

@@ -194,8 +194,7 @@ def _compacted_at_start(timeline: Timeline, windows: list[Window]) -> list[int]:
 
 def waits_for_disk(manifest: Manifest) -> bool:
     """Return whether the response to a PUT waits until its record is on the disk."""
-    service = manifest.experiment.resolved.get("service")
-    return isinstance(service, dict) and service.get("durability") == "power"
+    return manifest.experiment.resolved.service.durability == "power"
 
 
 def writes(manifest: Manifest) -> bool:

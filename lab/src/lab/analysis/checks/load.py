@@ -132,8 +132,8 @@ def unfinished(known: CheckInput) -> Check:
 def repetitions(known: CheckInput) -> Check:
     """Check whether the repetitions are complete and agree."""
     summary = known.summary
-    wanted = known.manifest.experiment.resolved.get("repeat")
-    if isinstance(wanted, int) and len(summary.repetitions) < wanted:
+    wanted = known.manifest.experiment.resolved.repeat
+    if len(summary.repetitions) < wanted:
         return Check(
             name="repetitions", outcome="warn", detail=f"only {len(summary.repetitions)} of {wanted} repetitions"
         )
