@@ -80,6 +80,16 @@ def test_refusals_put_goodput_and_the_latency_of_served_requests_in_front(tmp_pa
     assert "| With unserved |" in markdown
 
 
+def test_a_load_of_several_methods_has_the_latency_of_each(tmp_path: Path) -> None:
+    run = make_run(tmp_path, Shape(profiled=False, seconds=5))
+    of_put = Distribution(count=2000, percentiles={"50": 7.5})
+    page, markdown = judged_again(run, by_operation_ms={"GET": Distribution(count=8000), "PUT": of_put})
+    assert "| PUT | 2,000 | 7.50 ms |" in markdown
+    assert "Latency by method" in page.text
+    _, markdown = judged_again(run, by_operation_ms={"PUT": of_put})
+    assert "Latency by method" not in markdown
+
+
 def test_lost_requests_are_shown_with_their_reasons(tmp_path: Path) -> None:
     page, markdown = report(make_run(tmp_path, Shape(profiled=False, seconds=5, errors={"read": 40})))
     assert '| – malformed head: name "X : 1" | 40 |' in markdown

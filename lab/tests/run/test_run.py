@@ -157,9 +157,7 @@ def test_a_profile_is_recorded_and_drawn_as_the_experiment_says(checkout: FakeCh
     assert "Native memory" in report
     described = json.loads((run / "profile/profile.json").read_text())
     assert described["title"] == "deep · stack on lsm, 1 connections, 50/s"
-    recording = checkout.manifest("deep")["summary"]["recording"]
-    assert (recording["engine"], recording["samples_lost"]) == ("ctimer", 3)
-    assert recording["samples"] == {"cpu": 700, "nativemem": 700}
+    assert checkout.manifest("deep")["environment"]["profiling_engine"] == described["engine"] == "ctimer"
 
 
 def test_another_load_generator_takes_the_place_of_ours(checkout: FakeCheckout) -> None:

@@ -11,7 +11,6 @@ from statistics import mean, stdev
 from lab.analysis.histogram import Sample
 from lab.analysis.load import Values
 from lab.analysis.outputs import REFERENCE_GENERATOR, Outputs, measured_sources, read_outputs
-from lab.analysis.recording import read_recording
 from lab.analysis.timeline import RowsError, Timeline, read_timeline
 from lab.errors import LabError
 from lab.manifest import (
@@ -63,7 +62,6 @@ def summarise(run_dir: Path, *, rate_offered_per_s: float) -> Summary:
         reference_generator=reference,
         # With one unprofiled repetition, the difference between two starts would be taken for the profiler's.
         profiling_cost=None if profiled is None or len(outputs) < 2 else _profiling_cost(together, profiled),
-        recording=read_recording(run_dir),
     )
 
 

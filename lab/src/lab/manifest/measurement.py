@@ -160,25 +160,6 @@ class ProfilingCost(Strict):
     service_cpu_ratio: Amount | None = None
 
 
-class Recording(Strict):
-    """The settings and quality of the profile, from profile/profile.json (docs/contracts.md).
-
-    `samples` and `broken` are by event. None means unknown; `engine` and `kernel_frames` are unknown too if no CPU
-    samples were asked for.
-    """
-
-    engine: str | None = None
-    kernel_frames: bool | None = None
-    interval_us: Amount | None = None
-    interval_had_us: Amount | None = None
-    cpu_s: Amount | None = None
-    cpu_sampled_s: Amount | None = None
-    samples: dict[str, Count] = Field(default_factory=dict)
-    broken: dict[str, Count] = Field(default_factory=dict)
-    samples_lost: Count | None = None
-    warnings: list[str] = Field(default_factory=list)
-
-
 class Agreement(Strict):
     """The spread of the repetitions: sample standard deviation ÷ mean, over at least two repetitions."""
 
@@ -199,4 +180,3 @@ class Summary(Measurement):
     profiled: Measurement | None = None
     reference_generator: Measurement | None = None
     profiling_cost: ProfilingCost | None = None
-    recording: Recording | None = None

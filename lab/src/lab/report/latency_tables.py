@@ -55,6 +55,20 @@ def percentile_table(data: ReportData) -> Table | None:
     )
 
 
+def operation_table(data: ReportData) -> Table | None:
+    """Latency of responses by method; None if the load had only one."""
+    summary = data.manifest.summary
+    if summary is None or len(summary.by_operation_ms) < 2:
+        return None
+    rows = [
+        [Cell(name), Cell(numbers.count(found.count)), *(_percentile_cell(p, found, None) for p in REPORTED)]
+        for name, found in summary.by_operation_ms.items()
+    ]
+    columns = ["Method", "Responses", *map(label, REPORTED)]
+    note = "Of responses with any status; unanswered requests are not in it."
+    return Table("operation-table", "Latency by method", columns, rows, numeric=range(1, len(columns)), note=note)
+
+
 def _percentile_cell(percentile: str, measured: Distribution | None, published: dict[str, float] | None) -> Cell:
     if published is not None:
         return Cell(

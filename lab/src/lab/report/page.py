@@ -74,6 +74,7 @@ def report_of(data: ReportData) -> Document:
                 "Latency by percentile",
                 percentile_chart(data) or NO_LATENCIES,
                 latency_tables.percentile_table(data),
+                latency_tables.operation_table(data),
                 name="Latency",
             ),
             section("time", "Over time", *_over_time(data)),

@@ -86,11 +86,9 @@ def _tail(data: ReportData, axis: Axis) -> Tail | None:
         return None
     least = min(float(second["latency_ms"]) for second in seconds)
     percentile = f"{float(found.get('percentile', 99)):g}th percentile"
-    # missing in runs of earlier versions
-    compared = found.get("seconds_compared")
-    of = f" of {compared}" if isinstance(compared, int) else ""
     sentences = [
-        f"The {len(seconds)} slowest{of} seconds of the profiled repetition, whose {percentile} of latency was "
+        f"The {len(seconds)} slowest of {found.get('seconds_compared')} seconds of the profiled repetition, whose "
+        f"{percentile} of latency was "
         f"{numbers.latency(least)} or more, against the rest of it."
     ]
     rows: list[Row] = []
