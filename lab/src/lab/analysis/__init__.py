@@ -8,6 +8,7 @@ from lab.analysis.checks import judge
 from lab.analysis.histogram import Sample, read_log
 from lab.analysis.load import Load, LoadError, read_load_json
 from lab.analysis.percentiles import label, supported
+from lab.analysis.run_files import RunFiles
 from lab.analysis.summary import NothingMeasuredError, summarise
 from lab.analysis.wrk2 import parse_load_text
 
@@ -15,6 +16,7 @@ __all__ = [
     "Load",
     "LoadError",
     "NothingMeasuredError",
+    "RunFiles",
     "Sample",
     "judge",
     "label",

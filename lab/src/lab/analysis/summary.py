@@ -10,8 +10,9 @@ from statistics import mean, stdev
 
 from lab.analysis.histogram import Sample
 from lab.analysis.load import Values
-from lab.analysis.outputs import REFERENCE_GENERATOR, Outputs, measured_sources, read_outputs
-from lab.analysis.timeline import RowsError, Timeline, read_timeline
+from lab.analysis.outputs import REFERENCE_GENERATOR, Outputs
+from lab.analysis.run_files import RunFiles
+from lab.analysis.timeline import RowsError, Timeline
 from lab.errors import LabError
 from lab.manifest import (
     Agreement,
@@ -34,23 +35,24 @@ class NothingMeasuredError(LabError):
     """A run directory without a single report of the load generator."""
 
 
-def summarise(run_dir: Path, *, rate_offered_per_s: float) -> Summary:
-    """Summarise the run in ``run_dir``.
+def summarise(run_dir: Path, *, rate_offered_per_s: float, files: RunFiles | None = None) -> Summary:
+    """Summarise the run in ``run_dir``; ``files`` are its files, if they have been read.
 
     ``rate_offered_per_s`` is the experiment's rate, used if the load generator does not report it (wrk2). Reads
     ``measure/<n>``, ``profile``, ``reference-generator`` and, for the service's CPU time, ``timeline.csv``; changes
     nothing. Raises ``NothingMeasuredError`` if no repetition left a report, ``LoadError`` if one cannot be read.
     """
-    outputs = [found for source in measured_sources(run_dir) if (found := read_outputs(run_dir, source)) is not None]
+    files = files or RunFiles(run_dir)
+    outputs = files.repetitions
     if not outputs:
         raise NothingMeasuredError(
             f"{run_dir}: nothing was measured: no measure/<n> holds a report of the load generator",
             "See service.log and the phases in run.json for what ended the run.",
         )
-    timeline = _timeline(run_dir)
+    timeline = _timeline(files)
     repetitions = [_measurement(output, rate_offered_per_s, timeline) for output in outputs]
     profiled, reference = (
-        None if (output := read_outputs(run_dir, name)) is None else _measurement(output, rate_offered_per_s, timeline)
+        None if (output := files.outputs(name)) is None else _measurement(output, rate_offered_per_s, timeline)
         for name in (PROFILED, REFERENCE_GENERATOR)
     )
     together = _together(repetitions, outputs)
@@ -65,9 +67,9 @@ def summarise(run_dir: Path, *, rate_offered_per_s: float) -> Summary:
     )
 
 
-def _timeline(run_dir: Path) -> Timeline | None:
+def _timeline(files: RunFiles) -> Timeline | None:
     try:
-        return read_timeline(run_dir / "timeline.csv") if (run_dir / "timeline.csv").is_file() else None
+        return files.timeline
     except RowsError:
         return None  # the verdict names it (checks.py); the figures are made without it
 

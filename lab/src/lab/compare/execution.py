@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from lab import report
+from lab.analysis import RunFiles
 from lab.compare import page, pilot
 from lab.compare.blocks import Blocks
 from lab.compare.conclusion import judge, with_environment
@@ -91,15 +92,14 @@ class Comparison(Driver):
         pin_self(self._all_cpus)
         self._collect()
         with self._phases.phase("analyse", ANALYSE_LIMIT_S):
-            for side in self._sides.values():
-                self._analyse(side)
+            files = [self._analyse(side) for side in self._sides.values()]
             result = judge(self.plan.design, self._sides, self._known.blocks)
             force = self.plan.design.force
             self._known.result = with_environment(result, self._sides, self._known.blocks, force=force)
         with self._phases.phase("report", ANALYSE_LIMIT_S):
             verdict_published_s = time.monotonic()  # as this phase began
-            for side in self._sides.values():
-                report.write(side.state.directory)
+            for side, of_side in zip(self._sides.values(), files, strict=True):
+                report.write(side.state.directory, of_side)
             directories = (self._sides["a"].state.directory, self._sides["b"].state.directory)
             compare_profiles(self.plan.checkout, self._where, directories, (self.plan.a.label, self.plan.b.label))
             self._known.state = "complete"
@@ -142,13 +142,14 @@ class Comparison(Driver):
             left = f"; about {format_duration(left_s)} left" if left_s >= 1 else ""
             self._say(f"  block {number} of {self.plan.design.blocks} is over{left}")
 
-    def _analyse(self, side: RunningSide) -> None:
+    def _analyse(self, side: RunningSide) -> RunFiles:
         """Complete the side's run directory, like a run of that many repetitions."""
         manifest = side.state.artifacts.manifest
         done = len(self._known.blocks) * side.windows.count
         manifest.experiment.resolved = manifest.experiment.resolved.model_copy(update={"repeat": done})
-        analyse(side.state, self._phases_of(side))
+        files = analyse(side.state, self._phases_of(side))
         side.state.artifacts.write(self._phases_of(side))
+        return files
 
     def _conclude(self, error: BaseException | None) -> None:
         if self._directory is None or self.record is None:

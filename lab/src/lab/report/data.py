@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from lab.analysis.checks.conditions import profile_samples
 from lab.analysis.engine_events import EngineEvent, read_engine_events
-from lab.analysis.evidence import read_evidence
 from lab.analysis.histogram import HistogramLog
-from lab.analysis.outputs import Outputs, measured_sources, read_outputs
+from lab.analysis.outputs import Outputs
+from lab.analysis.run_files import RunFiles
 from lab.analysis.summary import PROFILED, started_at
-from lab.analysis.timeline import RowsError, Timeline, read_timeline
-from lab.errors import LabError
+from lab.analysis.timeline import Timeline
 from lab.experiment import Reference
 from lab.json_file import read_object
 from lab.manifest import Artifact, Manifest
@@ -111,26 +111,36 @@ class ReportData:
         return found + [f"another {name.replace('_', ' ')} was set for this run" for name in changed]
 
 
-def collect(run_dir: Path) -> ReportData:
-    """Read a run directory. Raises ``ManifestError`` if ``run.json`` cannot be read; nothing else is required."""
+def collect(run_dir: Path, files: RunFiles | None = None) -> ReportData:
+    """Read a run directory; ``files`` are its files, if they have been read.
+
+    Raises ``ManifestError`` if ``run.json`` cannot be read; nothing else is required.
+    """
     manifest = Manifest.read(run_dir / "run.json")
-    gaps: list[str] = []
-    repetitions = [found for source in measured_sources(run_dir) if (found := _outputs(run_dir, source, gaps))]
-    profiled = _outputs(run_dir, PROFILED, gaps)
+    files, damaged = files or RunFiles(run_dir), list[str]()
+    repetitions = [
+        found for source in files.sources if (found := files.noting(damaged, partial(files.outputs, source)))
+    ]
+    profiled = files.noting(damaged, partial(files.outputs, PROFILED))
+    timeline = files.noting(damaged, lambda: files.timeline)
+    evidence = files.noting([], lambda: files.evidence)  # the verdict tells if it cannot be read
+    gaps = [f"{problem}." for problem in damaged]
     if not repetitions:
         gaps.append("No repetition left a report of the load generator: there are no latencies to show.")
     wanted = manifest.experiment.resolved.profile is not None
     if profiled is None and wanted:
         gaps.append("The profiled repetition left no report of the load generator.")
     everything = [*repetitions, *([profiled] if profiled else [])]
+    if not (run_dir / "timeline.csv").is_file():
+        gaps.append("There is no timeline.csv: what the service did over time is not known.")
     return ReportData(
         run_dir=run_dir,
         manifest=manifest,
         repetitions=repetitions,
         profiled=profiled,
         series=[series for output in everything if (series := _series(output)) is not None],
-        timeline=_timeline(run_dir, gaps),
-        machine=_machine(run_dir),
+        timeline=timeline,
+        machine=None if evidence is None else evidence.over_time(),
         events=_events(run_dir, gaps) if wanted or (run_dir / "profile").is_dir() else [],
         profile=read_object(run_dir / "profile" / "profile.json"),
         tail=read_object(run_dir / "profile" / "tail.json"),
@@ -140,33 +150,6 @@ def collect(run_dir: Path) -> ReportData:
         or Artifact.all_below(run_dir, without=OWN_FILES),
         gaps=gaps,
     )
-
-
-def _outputs(run_dir: Path, source: str, gaps: list[str]) -> Outputs | None:
-    try:
-        return read_outputs(run_dir, source)
-    except LabError as error:
-        gaps.append(f"{error.message.replace(f'{run_dir}/', '')}.")
-        return None
-
-
-def _timeline(run_dir: Path, gaps: list[str]) -> Timeline | None:
-    path = run_dir / "timeline.csv"
-    if not path.is_file():
-        gaps.append("There is no timeline.csv: what the service did over time is not known.")
-        return None
-    try:
-        return read_timeline(path)
-    except RowsError as error:
-        gaps.append(f"{error.message.replace(f'{run_dir}/', '')}.")
-        return None
-
-
-def _machine(run_dir: Path) -> Timeline | None:
-    try:  # the verdict tells if it cannot be read
-        return read_evidence(run_dir / "machine.csv").over_time()
-    except RowsError:
-        return None
 
 
 def _series(output: Outputs) -> Series | None:

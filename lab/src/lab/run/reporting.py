@@ -5,18 +5,20 @@ from __future__ import annotations
 from rich.console import Console
 
 from lab import analysis, report
+from lab.analysis import RunFiles
 from lab.errors import LabError
 from lab.manifest import Phase
 from lab.run.state import RunState
 
 
-def analyse(state: RunState, phases: list[Phase]) -> None:
-    """Put the summary and the verdict into the manifest."""
-    manifest = state.artifacts.manifest
+def analyse(state: RunState, phases: list[Phase]) -> RunFiles:
+    """Put the summary and the verdict into the manifest; return the files that they come from."""
+    manifest, files = state.artifacts.manifest, RunFiles(state.directory)
     manifest.phases = list(phases)
     rate = float(state.plan.experiment.load.rate_per_s)
-    manifest.summary = analysis.summarise(state.directory, rate_offered_per_s=rate)
-    manifest.validity = analysis.judge(state.directory, manifest)
+    manifest.summary = analysis.summarise(state.directory, rate_offered_per_s=rate, files=files)
+    manifest.validity = analysis.judge(state.directory, manifest, files)
+    return files
 
 
 def salvage(state: RunState, phases: list[Phase], console: Console) -> None:

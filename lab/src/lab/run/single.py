@@ -62,11 +62,11 @@ class Run(Driver):
         pin_self(self._all_cpus)
         self._collect()
         with self._phases.phase("analyse", ANALYSE_LIMIT_S):
-            analyse(self.state, self._phases.done)
+            files = analyse(self.state, self._phases.done)
         with self._phases.phase("report", ANALYSE_LIMIT_S):
             verdict_published_s = time.monotonic()  # as this phase began
             self.state.artifacts.write(self._phases.done)
-            report.write(self.state.directory)
+            report.write(self.state.directory, files)
         self._stop(verdict_published_s)
 
     def _repetitions(self) -> list[Repetition]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from lab.analysis.checks import conditions, generator, load, machine, rate, seconds, steady
 from lab.analysis.checks.check_input import CheckInput
 from lab.analysis.checks.rate import SATURATED
+from lab.analysis.run_files import RunFiles
 from lab.kubernetes.cluster import cluster_of
 from lab.manifest import Check, Manifest, Validity
 
@@ -32,16 +33,17 @@ FINDINGS = (
 """Beginnings of notes that a reader must know although the result is sound."""
 
 
-def judge(run_dir: Path, manifest: Manifest) -> Validity:
+def judge(run_dir: Path, manifest: Manifest, files: RunFiles | None = None) -> Validity:
     """Judge the run in ``run_dir``, whose ``manifest`` has its summary. Reads ``timeline.csv`` and ``profile/``.
 
+    ``files`` are its files, if they have been read.
     A manifest without a summary makes the run invalid: nothing was measured.
     """
     if manifest.summary is None:
         detail = _phase_trouble(manifest) or "the load generator left no report"
         check = Check(name="measured", outcome="fail", detail=f"nothing was measured: {detail}")
         return Validity(state="invalid", reasons=[check.detail], checks=[check])
-    known = CheckInput(manifest, manifest.summary, conditions.observe(run_dir, manifest))
+    known = CheckInput(manifest, manifest.summary, conditions.observe(files or RunFiles(run_dir), manifest))
     checks = _checks(known)
     failed = [check.detail for check in checks if check.outcome == "fail"]
     warned = [check.detail for check in checks if check.outcome == "warn"]

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lab.analysis.episode import Track
-from lab.analysis.evidence import Evidence, LoadUse, Role, read_evidence, read_uses, shares
+from lab.analysis.evidence import Evidence, LoadUse, Role, read_uses, shares
 from lab.analysis.histogram import Sample
-from lab.analysis.load import Load, LoadError, Second, read_load_json
-from lab.analysis.outputs import measured_sources, read_outputs
-from lab.analysis.timeline import RowsError, Timeline, read_timeline
+from lab.analysis.load import Load, LoadError, Second
+from lab.analysis.run_files import RunFiles
+from lab.analysis.timeline import Timeline
 from lab.manifest import Manifest
 
 START_S = 3.0
@@ -59,36 +59,22 @@ class Conditions:
     problems: list[str] = field(default_factory=list)
 
 
-def observe(run_dir: Path, manifest: Manifest) -> Conditions:
-    """Read the conditions of the run in ``run_dir``. A file that cannot be read makes them unknown, with a note."""
+def observe(files: RunFiles, manifest: Manifest) -> Conditions:
+    """Read the conditions of a run. A file that cannot be read makes them unknown, with a note."""
     problems: list[str] = []
-    timeline = None
-    if (run_dir / "timeline.csv").is_file():
-        try:
-            timeline = read_timeline(run_dir / "timeline.csv")
-        except RowsError as error:
-            problems.append(str(error).replace(f"{run_dir}/", ""))
-    evidence = None
-    if (run_dir / "machine.csv").is_file():
-        try:
-            evidence = read_evidence(run_dir / "machine.csv")
-        except RowsError as error:
-            problems.append(str(error).replace(f"{run_dir}/", ""))
-    uses: list[LoadUse] = []
-    if (run_dir / "processes.jsonl").is_file():
-        try:
-            uses = read_uses(run_dir / "processes.jsonl")
-        except RowsError as error:
-            problems.append(str(error).replace(f"{run_dir}/", ""))
-    windows = measured_windows(run_dir, manifest)
+    processes = files.directory / "processes.jsonl"
+    timeline = files.noting(problems, lambda: files.timeline)
+    evidence = files.noting(problems, lambda: files.evidence)
+    uses = files.noting(problems, lambda: read_uses(processes) if processes.is_file() else None) or []
+    windows = measured_windows(files, manifest)
     return Conditions(
         windows=windows,
         tracks={} if evidence is None else _tracks(evidence, windows, manifest),
         clock_step_s=None if evidence is None or not len(evidence.end_s) else float(evidence.clock_steps().max()),
         others=_others(uses, windows),
         compacted_at_start=None if timeline is None else _compacted_at_start(timeline, windows),
-        at_delayed_ack=_at_delayed_ack(run_dir, manifest),
-        cpu_samples=profile_samples(run_dir).get("cpu"),
+        at_delayed_ack=_at_delayed_ack(files, manifest),
+        cpu_samples=profile_samples(files.directory).get("cpu"),
         problems=problems,
     )
 
@@ -111,25 +97,24 @@ def delayed_ack_share(sample: Sample) -> float:
     return cluster / sample.count if sample.count else 0.0
 
 
-def _at_delayed_ack(run_dir: Path, manifest: Manifest) -> float | None:
-    """Return the share over all repetitions; the histograms are not read again if no latency is that long."""
+def _at_delayed_ack(files: RunFiles, manifest: Manifest) -> float | None:
+    """Return the share over all repetitions; the histograms are not read if no latency is that long."""
     if manifest.summary is None or manifest.summary.latency_ms.max is None:
         return None
     if manifest.summary.latency_ms.max * 1e6 < DELAYED_ACK_NS[0]:
         return 0.0
-    outputs = [found for source in measured_sources(run_dir) if (found := read_outputs(run_dir, source)) is not None]
-    return delayed_ack_share(Sample.merged(output.sample for output in outputs))
+    return delayed_ack_share(Sample.merged(output.sample for output in files.repetitions))
 
 
-def measured_windows(run_dir: Path, manifest: Manifest) -> list[Window]:
+def measured_windows(files: RunFiles, manifest: Manifest) -> list[Window]:
     """Return when the unprofiled repetitions were measured: by their reports, or else by their phases."""
     phases = {
         phase.repetition or 1: phase for phase in manifest.phases if phase.name == "measure" and phase.outcome == "ok"
     }
     windows = []
-    for source in measured_sources(run_dir):
+    for source in files.sources:
         number = int(source.rpartition("/")[2])
-        load, phase = _load(run_dir / source / "load.json"), phases.get(number)
+        load, phase = _load(files, source), phases.get(number)
         if load is not None and load.started_at is not None and load.elapsed_s:
             start_s = load.started_at.timestamp()
             windows.append(Window(number, start_s, load.elapsed_s, load.series, load.event_loops or load.threads))
@@ -148,11 +133,12 @@ def _others(uses: list[LoadUse], windows: list[Window]) -> dict[str, float] | No
     return shares(known) if known and len(known) == len(windows) else None
 
 
-def _load(path: Path) -> Load | None:
+def _load(files: RunFiles, source: str) -> Load | None:
     try:
-        return read_load_json(path) if path.is_file() else None
+        outputs = files.outputs(source)
     except LoadError:
         return None  # the summary says so
+    return None if outputs is None else outputs.load
 
 
 def profile_samples(run_dir: Path) -> dict[str, int]:
