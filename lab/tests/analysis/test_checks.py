@@ -99,8 +99,8 @@ def test_a_saturated_service_is_a_finding_of_a_valid_run(sound: Path, manifest: 
         lambda s, m: setattr(s, "kept_schedule", None),
         lambda s, m: setattr(s, "kept_schedule", Schedule(verdict=False, reasons=["late"])),
         lambda s, m: setattr(s.repetitions[0], "net_latency_ms", None),
-        lambda s, m: [setattr(s.repetitions[0], name, None) for name in ("generator_cpu_s", "generator_busiest_share")],
-        lambda s, m: setattr(s.repetitions[0], "generator_busiest_share", 0.95),
+        lambda s, m: [setattr(s.repetitions[0], name, None) for name in ("generator_cpu_s", "busiest_loop_share")],
+        lambda s, m: setattr(s.repetitions[0], "busiest_loop_share", 0.95),
         lambda s, m: setattr(m.environment.cpu_plan, "loadgen", [0]),
     ],
     ids=["no schedule", "schedule missed", "no net latency", "no CPU time", "generator at its limit", "shared CPUs"],
@@ -145,14 +145,14 @@ def repeat_thrice(_: Summary, manifest: Manifest) -> None:
 
 def one_busy_thread_on_seven_cpus(summary: Summary, manifest: Manifest) -> None:
     repetition = summary.repetitions[0]
-    repetition.generator_busiest_share = repetition.net_latency_ms = None  # as from a generator that reports neither
+    repetition.busiest_loop_share = repetition.net_latency_ms = None  # as from a generator that reports neither
     repetition.generator_cpu_s = 0.95 * (repetition.elapsed_s or 0.0)
     assert manifest.environment.cpu_plan is not None
     manifest.environment.cpu_plan.loadgen = list(range(1, 8))
 
 
 def busy(summary: Summary) -> None:
-    summary.repetitions[0].generator_busiest_share = 0.95
+    summary.repetitions[0].busiest_loop_share = 0.95
 
 
 def stop(summary: Summary, seconds: float) -> None:

@@ -13,7 +13,7 @@ from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Fiel
 
 from lab.analysis.histogram import HistogramLogError, Sample
 from lab.errors import InputError
-from lab.manifest import Errors, GeneratorStop, ReadError, Schedule, Unfinished
+from lab.manifest import LoadFigures, Schedule
 
 Count = Annotated[int, Field(ge=0)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
@@ -149,7 +149,7 @@ class Part(Lenient):
     kept_schedule: Schedule | None = None
 
 
-class Load(Lenient):
+class Load(LoadFigures):
     """One execution of the load generator (docs/contracts.md, "The load generator")."""
 
     format: Literal["lsmlab-load"] = "lsmlab-load"
@@ -163,33 +163,17 @@ class Load(Lenient):
     duration_s: Number | None = None
     rate_per_s: Number | None = None
     started_at: AwareDatetime | None = None
-    requests_due: Count | None = None
-    requests: Count
-    lost: Count | None = None
-    bytes_read: Count | None = None
     requests_per_s: Number | None = None
     bytes_per_s: Number | None = None
-    elapsed_s: Number | None = None
-    served: Count | None = None
-    refused: Count | None = None
-    goodput_per_s: Number | None = None
     latency_us: Values
     served_us: Values | None = None
     net_latency_us: Values | None = None
     by_operation: dict[str, Values] = Field(default_factory=dict)
     uncorrected_us: Values | None = None
     send_lag_us: Values | None = None
-    errors: Errors
-    read_errors: list[ReadError] = Field(default_factory=list)
-    status: dict[str, Count] = Field(default_factory=dict)
-    unfinished: Unfinished | None = None
     censored: Censored | None = None
-    generator_stops: list[GeneratorStop] = Field(default_factory=list)
-    busiest_loop_share: Number | None = None
-    failure: str | None = None
     cpu_s: Number | None = None
     spin_s: Number | None = None
-    kept_schedule: Schedule | None = None
     loops: list[EventLoop] = Field(default_factory=list)
     generators: list[Part] = Field(default_factory=list)
     series: list[Second] = Field(default_factory=list)

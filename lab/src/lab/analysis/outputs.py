@@ -13,7 +13,7 @@ from lab.analysis.histogram import HistogramLog, HistogramLogError, Sample, read
 from lab.analysis.load import Load, Part, Values, read_load_json
 from lab.analysis.percentiles import REPORTED, supported
 from lab.analysis.wrk2 import parse_load_text
-from lab.manifest import Distribution, Measurement, PartOfLoad
+from lab.manifest import Distribution, LoadFigures, Measurement, PartOfLoad
 
 US_PER_MS = 1e3
 REFERENCE_GENERATOR = "reference-generator"
@@ -51,17 +51,10 @@ class Outputs:
             self.sample.answered().distribution(1e-6) if self.exact else _distribution(load.latency_us, 1 / US_PER_MS)
         )
         return Measurement(
+            **{name: getattr(load, name) for name in LoadFigures.model_fields},
             source=self.source,
             rate_offered_per_s=rate_offered_per_s if load.rate_per_s is None else load.rate_per_s,
             rate_achieved_per_s=load.requests_per_s,
-            requests=load.requests,
-            requests_due=load.requests_due,
-            lost=load.lost,
-            served=load.served,
-            refused=load.refused,
-            goodput_per_s=load.goodput_per_s,
-            bytes_read=load.bytes_read,
-            elapsed_s=load.elapsed_s,
             latency_ms=latency,
             answered_ms=answered if latency.unanswered else None,
             served_ms=None if self.served is None else self.served.distribution(1e-6),
@@ -69,15 +62,7 @@ class Outputs:
             by_operation_ms={name: _distribution(v, 1 / US_PER_MS) for name, v in load.by_operation.items()},
             uncorrected_ms=_optional(load.uncorrected_us, 1 / US_PER_MS),
             send_lag_us=_optional(load.send_lag_us, 1.0),
-            errors=load.errors,
-            read_errors=load.read_errors,
-            status=load.status,
-            unfinished=load.unfinished,
-            generator_stops=load.generator_stops,
-            generator_busiest_share=load.busiest_loop_share,
-            failure=load.failure,
             generator_cpu_s=None if load.cpu_s is None else load.cpu_s - (load.spin_s or 0.0),
-            kept_schedule=load.kept_schedule,
             generators=[_part(part) for part in load.generators],
             lacks=self.lacks,
             problems=self.problems,

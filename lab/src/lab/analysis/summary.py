@@ -140,7 +140,7 @@ def _together(repetitions: Sequence[Measurement], outputs: Sequence[Outputs]) ->
         by_operation_ms={name: found for name in operations if (found := _merged(operations[name], 1e-6)) is not None},
         uncorrected_ms=_merged([load.uncorrected_us for load in loads], 1e-6),
         generator_stops=sorted((s for r in repetitions for s in r.generator_stops), key=lambda s: -s.length_us)[:10],
-        generator_busiest_share=_max([r.generator_busiest_share for r in repetitions]),
+        busiest_loop_share=_max([r.busiest_loop_share for r in repetitions]),
         failure=next((r.failure for r in repetitions if r.failure), None),
         send_lag_us=_merged([load.send_lag_us for load in loads], 1e-3),
         errors=Errors(**{kind: sum(getattr(r.errors, kind) for r in repetitions) for kind in Errors.model_fields}),

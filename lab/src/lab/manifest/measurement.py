@@ -98,7 +98,30 @@ class PartOfLoad(Strict):
     kept_schedule: Schedule | None = None
 
 
-class Measurement(Strict):
+class LoadFigures(BaseModel):
+    """The figures that run.json has as the load generator reports them (docs/contracts.md); None is *not reported*."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    requests: Count
+    requests_due: Count | None = None
+    lost: Count | None = None
+    served: Count | None = None
+    refused: Count | None = None
+    goodput_per_s: Amount | None = None
+    bytes_read: Count | None = None
+    elapsed_s: Amount | None = None
+    errors: Errors
+    read_errors: list[ReadError] = Field(default_factory=list)
+    status: dict[str, Count] = Field(default_factory=dict)
+    unfinished: Unfinished | None = None
+    generator_stops: list[GeneratorStop] = Field(default_factory=list)
+    busiest_loop_share: Amount | None = None
+    failure: str | None = None
+    kept_schedule: Schedule | None = None
+
+
+class Measurement(LoadFigures):
     """One interval of load. ``source`` is the directory in the run directory that it was read from.
 
     ``latency_ms`` counts from the moment each request was due, ``uncorrected_ms`` from the moment it was sent.
@@ -110,17 +133,11 @@ class Measurement(Strict):
     outputs of the load generator (``load.json``, ``latency.hlog``), ``problems`` says what is wrong with the others.
     """
 
+    model_config = Strict.model_config
+
     source: str
     rate_offered_per_s: Amount
     rate_achieved_per_s: Amount | None
-    requests: Count
-    requests_due: Count | None = None
-    lost: Count | None = None
-    served: Count | None = None
-    refused: Count | None = None
-    goodput_per_s: Amount | None = None
-    bytes_read: Count | None = None
-    elapsed_s: Amount | None = None
     latency_ms: Distribution
     answered_ms: Distribution | None = None
     served_ms: Distribution | None = None
@@ -128,17 +145,9 @@ class Measurement(Strict):
     by_operation_ms: dict[str, Distribution] = Field(default_factory=dict)
     uncorrected_ms: Distribution | None = None
     send_lag_us: Distribution | None = None
-    errors: Errors
-    read_errors: list[ReadError] = Field(default_factory=list)
-    status: dict[str, Count] = Field(default_factory=dict)
-    unfinished: Unfinished | None = None
-    generator_stops: list[GeneratorStop] = Field(default_factory=list)
-    generator_busiest_share: Amount | None = None
-    failure: str | None = None
     generator_cpu_s: Amount | None = None
     service_cpu_us_per_request: Amount | None = None
     allocated_bytes_per_request: Amount | None = None
-    kept_schedule: Schedule | None = None
     generators: list[PartOfLoad] = Field(default_factory=list)
     lacks: list[str] = Field(default_factory=list)
     problems: list[str] = Field(default_factory=list)

@@ -155,8 +155,8 @@ def cpu(known: CheckInput) -> Check:
 
 
 def _busiest_share(known: CheckInput, r: Measurement) -> float | None:
-    if r.generator_busiest_share is not None:
-        return r.generator_busiest_share
+    if r.busiest_loop_share is not None:
+        return r.busiest_loop_share
     plan = known.manifest.environment.cpu_plan
     if r.generator_cpu_s is None or not r.elapsed_s or plan is None or not plan.loadgen:
         return None
