@@ -94,10 +94,9 @@ class Second(Lenient):
 
 
 class Censored(Lenient):
-    """Percentiles of all requests, unanswered ones counted as the longest: None is at least the largest latency."""
+    """The requests whose latency is not known, because they have no response."""
 
     count: Count
-    percentiles_us: dict[str, Number | None] = Field(default_factory=dict)
 
 
 class Calibration(Lenient):

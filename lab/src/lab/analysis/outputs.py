@@ -46,7 +46,7 @@ class Outputs:
     def measurement(self, rate_offered_per_s: float) -> Measurement:
         """Summarise the outputs. ``rate_offered_per_s`` is used if the load generator does not report its own."""
         load = self.load
-        latency = self.sample.distribution(1e-6) if self.exact else _all_requests(load)
+        latency = self.sample.distribution(1e-6) if self.exact else _reported(load)
         answered = (
             self.sample.answered().distribution(1e-6) if self.exact else _distribution(load.latency_us, 1 / US_PER_MS)
         )
@@ -132,16 +132,10 @@ def _unanswered(load: Load) -> int:
     return 0 if load.censored is None else load.censored.count
 
 
-def _all_requests(load: Load) -> Distribution:
-    """Return the latency of all requests in ms from the load generator's own percentiles."""
+def _reported(load: Load) -> Distribution:
+    """Return the latency in ms by the load generator's own percentiles, which leave unanswered requests out."""
     answered, unanswered = _distribution(load.latency_us, 1 / US_PER_MS), _unanswered(load)
-    if load.censored is None or not unanswered or answered.max is None:
-        return answered.model_copy(update={"unanswered": unanswered})
-    requests = answered.count + unanswered
-    known = {p: v for p, v in load.censored.percentiles_us.items() if p in REPORTED and supported(requests, p)}
-    bounds = [p for p, value in known.items() if value is None]
-    percentiles = {p: answered.max if value is None else value / US_PER_MS for p, value in known.items()}
-    return answered.model_copy(update={"unanswered": unanswered, "percentiles": percentiles, "lower_bounds": bounds})
+    return answered.model_copy(update={"unanswered": unanswered, "percentiles": {}}) if unanswered else answered
 
 
 def _part(part: Part) -> PartOfLoad:

@@ -93,11 +93,10 @@ def _curves(data: ReportData) -> list[_Curve]:
 def _curve(name: str, css: str, output: Outputs) -> _Curve | None:
     if output.headline.count:
         return _of_sample(name, css, output.headline)
-    if output.served is not None:
+    if output.served is not None or output.sample.unanswered:
         return None
-    values, censored = output.load.latency_us, output.load.censored
-    percentiles = values.percentiles if censored is None or not censored.count else censored.percentiles_us
-    known = sorted((float(p), v) for p, v in percentiles.items() if v is not None)
+    values = output.load.latency_us
+    known = sorted((float(p), v) for p, v in values.percentiles.items() if v is not None)
     if not known or not values.count:
         return None
     inverse = [float(values.count) if p == 100 else 100 / (100 - p) for p, _ in known]
