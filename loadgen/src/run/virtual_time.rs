@@ -5,6 +5,7 @@
 //! `VIRTUAL_SEED` repeats a single one.
 
 mod cases;
+mod conditions;
 mod peer;
 mod properties;
 mod world;
@@ -17,13 +18,14 @@ use crate::exec::{Gate, Message, Worker};
 use crate::report::Results;
 use crate::script::{MainScript, ScriptOptions, ThreadScript};
 use clap::Parser;
+use conditions::Conditions;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, SystemTime};
-use world::{Conditions, Seen, World};
+use world::{Seen, World};
 
 /// When the loops start; by then every attempt to connect has ended.
 const START_NS: u64 = 60 * SECOND;

@@ -1,6 +1,6 @@
 //! Single runs whose result is known.
 
-use super::world::Conditions;
+use super::conditions::Conditions;
 use super::{START_NS, Simulated, arguments, simulate};
 use crate::clock::{MILLISECOND, SECOND};
 use crate::report::TextReport;

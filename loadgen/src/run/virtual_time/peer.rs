@@ -1,6 +1,6 @@
 //! The server's end of one connection.
 
-use super::world::Conditions;
+use super::conditions::Conditions;
 use crate::net::{Event, Interest};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};

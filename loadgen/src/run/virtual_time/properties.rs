@@ -1,6 +1,6 @@
 //! The properties that every run has.
 
-use super::world::Conditions;
+use super::conditions::Conditions;
 use super::{START_NS, Simulated, arguments, simulate};
 use crate::cli::{Arguments, Idle, Pool};
 use crate::clock::MILLISECOND;
