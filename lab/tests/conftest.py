@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from selenium.webdriver import Chrome
 from xdist.scheduler import LoadScopeScheduling
 
@@ -15,6 +16,10 @@ from support.checkout import FakeCheckout
 from support.installed import IS_MISSING, NO_ENGINE, leave_out, require
 
 os.environ["MAKELEVEL"] = "1"  # messages are in make's words, whoever started the tests
+
+# How long an example takes depends on what else the machine does.
+settings.register_profile("without deadline", deadline=None)
+settings.load_profile("without deadline")
 
 
 @pytest.fixture

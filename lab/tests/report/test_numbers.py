@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lab.pages.scales import Linear, Log, linear_to, log_around
@@ -33,7 +33,6 @@ def test_latencies_have_three_digits_and_a_unit_that_fits(ms: float | None, show
 
 
 @given(st.floats(1e-6, 1e7))
-@settings(deadline=None)
 def test_a_latency_shown_is_the_latency_within_its_rounding(ms: float) -> None:
     value, unit = numbers.latency(ms).split(" ")
     scale = {"µs": 1e-3, "ms": 1.0, "s": 1e3}[unit]
@@ -76,7 +75,6 @@ def test_other_numbers_are_shown_as_the_field_writes_them(shown: str, expected: 
 
 
 @given(st.floats(1e-3, 1e6), st.floats(1.001, 1e6))
-@settings(deadline=None)
 def test_an_axis_holds_its_values_and_labels_a_few(low: float, factor: float) -> None:
     for scale in (log_around(low, low * factor), linear_to(low * factor)):
         assert 0 <= scale.at(low) < scale.at(low * factor) <= 1
