@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socketserver
 import sys
@@ -59,7 +60,8 @@ class Quiet(socketserver.StreamRequestHandler):
 def read_settings(config_file: Path) -> dict[str, object]:
     """Return the keys and values of a YAML file that has nothing below them."""
     settings: dict[str, object] = {}
-    for line in config_file.read_text().splitlines():
+    text = re.sub(r"\\\n +(\\(?= ))?", "", config_file.read_text())  # a long text in quotes takes several lines
+    for line in text.splitlines():
         key, value = line.split(": ", 1)
         if value[0] in "'\"":  # with \xFC and the like in double quotes, as JSON has it not
             settings[key] = value[1:-1].encode("ascii").decode("unicode_escape")
