@@ -102,7 +102,10 @@ impl<S: System> Worker<'_, S> {
                 let script = self.script_threads[script_thread].script;
                 let send_at_ns = due_ns.max(connection.held_until_ns);
                 if send_at_ns > now {
-                    self.wake_at(index, send_at_ns);
+                    // A request of the warm-up is dropped at its end; the next one must not wait for the delay.
+                    let of_the_warmup = arrivals.due_ns() < schedule.warmup_ns();
+                    let dropped_ns = if of_the_warmup { self.times.measured_ns } else { u64::MAX };
+                    self.wake_at(index, send_at_ns.min(dropped_ns));
                     // A connection sends in order, so a long delay holds the requests behind it: they are due when it is, at
                     // the earliest.
                 } else if script.delays() && connection.delayed_due_ns.is_none() {

@@ -30,6 +30,17 @@ fn a_varying_delay_is_no_latency_of_the_next_request() {
 }
 
 #[test]
+fn a_request_that_is_in_its_delay_at_the_end_of_the_warmup_holds_no_other() {
+    // Ten requests are due in the warm-up. The ninth, due at 80 ms, is delayed to 280 ms.
+    let script = "local n = 0; function delay() n = n + 1; return n == 9 and 200 or 0 end";
+    let run = run("-t1 -c1 -R100 -d1s --warmup 100ms", script, QUICK);
+    let latencies = &run.results.sum.latencies;
+    assert_eq!((run.seen[0].len(), run.results.requests_due), (108, 100));
+    assert!(latencies.latency.max() < MILLISECOND, "{} ns", latencies.latency.max());
+    assert_eq!(latencies.net, latencies.latency);
+}
+
+#[test]
 fn a_request_that_is_still_in_its_delay_at_the_end_is_not_due() {
     // The last two are more nanoseconds than the clock has.
     for delay_ms in ["5000", "1.84e13", "1e300"] {

@@ -150,8 +150,8 @@ fn predicted(arguments: &Arguments, delays: bool, simulated: &Simulated) -> Pred
                 }
                 let sends_ns = due_ns.max(asks_ns);
                 if of_the_warmup && sends_ns >= warmup_ns {
-                    // The delay was kept; then all requests of the warm-up were dropped.
-                    free_ns = sends_ns;
+                    // When the warm-up ended, all of its requests that were not sent were dropped.
+                    free_ns = warmup_ns;
                     continue;
                 }
                 if sends_ns >= end_ns {
