@@ -147,6 +147,18 @@ fn a_server_that_stalls_is_charged_and_the_generator_is_not() {
 }
 
 #[test]
+fn a_limit_on_catching_up_holds_a_connection_that_is_behind() {
+    let stall_ns = Some((START_NS + SECOND, START_NS + 1_500 * MILLISECOND));
+    let run = run("-t1 -c1 -d3s -R100 --catch-up-max 2", "", Conditions { stall_ns, ..QUICK });
+    let gaps: Vec<u64> = run.seen[0].windows(2).map(|pair| pair[1].sent_ns - pair[0].sent_ns).collect();
+    // Fifty requests are behind after the stall. At twice the rate, catching up takes another half second.
+    assert_eq!(gaps.iter().min(), Some(&(5 * MILLISECOND)));
+    let short = gaps.iter().filter(|gap_ns| **gap_ns == 5 * MILLISECOND).count();
+    assert!((95..=100).contains(&short), "{short}");
+    assert_eq!(run.results.sum.requests, 300);
+}
+
+#[test]
 fn due_unsent_requests_are_the_backlog_of_each_second() {
     // The server serves 40 to 80 requests a second and 80 are due.
     let slow = Conditions { service_ns: 25 * MILLISECOND, ..Conditions::CALM };
