@@ -69,6 +69,12 @@ def test_a_server_that_writes_a_response_at_once_is_not() -> None:
     assert delayed_ack_share(latencies_of(together)) == 0.0
 
 
+def test_a_few_latencies_of_a_busy_machine_are_no_cluster() -> None:
+    few, many = (sample(np.array([100_000] * 1000 + [44_000_000] * number)) for number in (5, 50))
+    assert delayed_ack_share(few) == 0.0
+    assert delayed_ack_share(many) > 0.04
+
+
 @pytest.mark.parametrize("spread_ms", [5, 8, 20])
 def test_a_service_that_takes_40_ms_is_not(spread_ms: float) -> None:
     rng = np.random.default_rng(1)

@@ -84,6 +84,8 @@ DELAYED_ACK_NS = (39.5e6, 48e6)
 BELOW_NS, BELOW_MAX = (30e6, 39.5e6), 0.05
 ABOVE_NS, ABOVE_MAX = (50e6, 60e6), 0.60
 """Latencies just below and above a cluster, and their highest number as a share of it."""
+CLUSTER_MIN = 10
+"""Fewer latencies are no cluster: on a busy machine any of them may take that long."""
 
 
 def delayed_ack_share(sample: Sample) -> float:
@@ -92,9 +94,11 @@ def delayed_ack_share(sample: Sample) -> float:
     A timer has a sharp lower edge: the times of a service that computes or reads spread to both sides of it.
     """
     cluster = sample.between(*DELAYED_ACK_NS)
+    if cluster < CLUSTER_MIN:
+        return 0.0
     if sample.between(*BELOW_NS) > BELOW_MAX * cluster or sample.between(*ABOVE_NS) > ABOVE_MAX * cluster:
         return 0.0
-    return cluster / sample.count if sample.count else 0.0
+    return cluster / sample.count
 
 
 def _at_delayed_ack(files: RunFiles, manifest: Manifest) -> float | None:
