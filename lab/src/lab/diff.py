@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 from lab.errors import InputError, LabError, did_you_mean
 from lab.history.keeping import find_run
 from lab.json_file import read_object
 from lab.paths import Checkout
+from lab.process.commands import run_text
 from lab.runtime.local.requirements import find_jdk
 from lab.units import parse_milliseconds
 
@@ -61,7 +61,7 @@ def run_profiler(checkout: Checkout, words: list[str], environment: dict[str, st
     program = checkout.root / "profiler" / "target" / "release" / "profile"
     if not program.is_file():
         raise ProfilerError(f"{program} is missing: build it with `make build-profiler`")
-    done = subprocess.run([str(program), *words], capture_output=True, text=True, check=False, env=environment)
+    done = run_text([str(program), *words], env=environment)
     if done.returncode != 0:
         raise ProfilerError(done.stderr.strip().removeprefix("profile: "))
     return done.stdout

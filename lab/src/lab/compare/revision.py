@@ -12,6 +12,7 @@ from pathlib import Path
 from lab.compare.sides import Revision
 from lab.errors import InputError, RunError
 from lab.paths import Checkout
+from lab.process.commands import run_bytes, run_text
 from lab.process.processes import tail
 from lab.progress import Progress
 from lab.runtime.instruments import ServiceCatalogue
@@ -39,10 +40,13 @@ def built_revision(checkout: Checkout, name: str, tell: Progress) -> Iterator[Re
         tell(f"building the service of {name} ({commit[:12]})")
         with log.open("wb") as out:
             environment = {key: value for key, value in os.environ.items() if key not in MAKE_VARIABLES}
-            done = subprocess.run(
+            done = run_bytes(
                 ["make", "--no-print-directory", "build-service"],
-                cwd=root, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, check=False,
-            )  # fmt: skip
+                cwd=root,
+                env=environment,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+            )
         if done.returncode != 0 or not (root / JAR).is_file():
             raise RunError(f"the service of {name} cannot be built", f"Its log: {log}", tail(log, 20))
         yield Revision(name, commit, root)
@@ -70,10 +74,9 @@ def require_one_table_format(checkout: Checkout, revision: Revision, own: Servic
 
 
 def _commit(checkout: Checkout, name: str) -> str:
-    done = subprocess.run(
-        ["git", "-C", str(checkout.root), "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = run_text(
+        ["git", "-C", str(checkout.root), "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"]
+    )
     if done.returncode != 0:
         raise InputError(f"BASE={name}: no such revision", "Name a commit, a branch or a tag: BASE=HEAD~1, BASE=main")
     return done.stdout.strip()
@@ -81,15 +84,12 @@ def _commit(checkout: Checkout, name: str) -> str:
 
 def _remove(checkout: Checkout, root: Path) -> None:
     if root.exists():
-        subprocess.run(
-            ["git", "-C", str(checkout.root), "worktree", "remove", "--force", str(root)],
-            capture_output=True, check=False,
-        )  # fmt: skip
+        run_text(["git", "-C", str(checkout.root), "worktree", "remove", "--force", str(root)])
         shutil.rmtree(root, ignore_errors=True)
-    subprocess.run(["git", "-C", str(checkout.root), "worktree", "prune"], capture_output=True, check=False)
+    run_text(["git", "-C", str(checkout.root), "worktree", "prune"])
 
 
 def _git(checkout: Checkout, *words: str) -> None:
-    done = subprocess.run(["git", "-C", str(checkout.root), *words], capture_output=True, text=True, check=False)
+    done = run_text(["git", "-C", str(checkout.root), *words])
     if done.returncode != 0:
         raise RunError(f"git {words[0]} failed: {done.stderr.strip()}")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.errors import MissingToolError, RunError
+from lab.process.commands import run_bytes, run_text
 
 ASK_LIMIT_S = 60.0
 COPY_LIMIT_S = 600.0
@@ -99,7 +100,7 @@ class Kubectl:
     @staticmethod
     def _run(argv: Sequence[str], what: str, stdin: bytes, limit_s: float) -> bytes:
         try:
-            done = subprocess.run(argv, input=stdin, capture_output=True, timeout=limit_s, check=False)
+            done = run_bytes(argv, stdin=stdin, limit_s=limit_s)
         except FileNotFoundError as error:
             raise missing() from error
         except subprocess.TimeoutExpired as error:
@@ -119,14 +120,7 @@ def problem() -> tuple[str, str] | None:
     if shutil.which("kubectl") is None:
         return "there is no kubectl", INSTALL_HINT
     try:
-        done = subprocess.run(
-            ["kubectl", "get", "--raw", "/version", "--request-timeout=3s"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=5,
-            check=False,
-        )
+        done = run_text(["kubectl", "get", "--raw", "/version", "--request-timeout=3s"], limit_s=5)
     except subprocess.TimeoutExpired:
         return "no cluster answers within 5 s", "Check KUBECONFIG and `kubectl cluster-info`"
     if done.returncode != 0:

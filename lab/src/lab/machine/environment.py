@@ -20,6 +20,7 @@ from lab.machine.fingerprint import host_facts
 from lab.machine.host import memory_bytes
 from lab.manifest import Cpu, Environment, Git, Tool
 from lab.paths import Checkout
+from lab.process.commands import run_text
 
 
 def describe_machine(checkout: Checkout) -> Environment:
@@ -119,14 +120,7 @@ def _os_name() -> str | None:
 def _git(checkout: Checkout) -> Git | None:
     def ask(*words: str) -> str | None:
         try:
-            done = subprocess.run(
-                ["git", "-C", str(checkout.root), *words],
-                capture_output=True,
-                encoding="utf-8",
-                errors="surrogateescape",
-                timeout=20,
-                check=False,
-            )
+            done = run_text(["git", "-C", str(checkout.root), *words], limit_s=20)
         except (OSError, subprocess.TimeoutExpired):
             return None
         return done.stdout.strip() if done.returncode == 0 else None

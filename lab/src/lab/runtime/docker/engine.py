@@ -18,6 +18,7 @@ from pathlib import Path
 from lab.errors import MissingToolError, RunError
 from lab.machine.host import PROC, command_line
 from lab.paths import Checkout
+from lab.process.commands import run_text
 
 PROJECT = "lsmlab"
 BESIDE = "lsmlab-beside"
@@ -248,15 +249,4 @@ def is_live_lab(pid: int) -> bool:
 def _run(
     argv: Sequence[str], timeout_s: float, env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    # In a session of its own: a terminal's Ctrl-C must reach the lab, not a docker command in progress.
-    return subprocess.run(
-        list(argv),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=timeout_s,
-        env=None if env is None else dict(env),
-        start_new_session=True,
-        check=False,
-    )
+    return run_text(argv, limit_s=timeout_s, env=env)

@@ -15,6 +15,7 @@ from typing import IO
 from lab.cpu_plan import cpu_list
 from lab.errors import RunError
 from lab.machine.host import processes_mentioning
+from lab.process.commands import run_bytes
 from lab.process.processes import Process, Processes, tail
 from lab.runtime.docker import engine
 from lab.runtime.docker.engine import Docker
@@ -115,6 +116,4 @@ def _exit_code(waiter: Process) -> int:
 
 def _copy_logs(name: str, stdout: IO[bytes], stderr: IO[bytes]) -> None:
     with contextlib.suppress(subprocess.TimeoutExpired):
-        subprocess.run(
-            ["docker", "logs", name], stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, timeout=30, check=False
-        )
+        run_bytes(["docker", "logs", name], stdout=stdout, stderr=stderr, limit_s=30)

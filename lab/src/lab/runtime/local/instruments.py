@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 from lab.errors import RunError
+from lab.process.commands import run_text
 from lab.process.processes import Processes
 from lab.progress import Progress
 from lab.runtime.instruments import Profiler, Service, ServiceCatalogue
@@ -66,7 +66,7 @@ class JarCatalogue(ServiceCatalogue):
 
     def _ask(self, command: str) -> str:
         argv = [self._java(), "-XX:TieredStopAtLevel=1", "-jar", str(self._jar), command, "--json"]
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=ANSWER_LIMIT_S, check=False)
+        done = run_text(argv, limit_s=ANSWER_LIMIT_S)
         if done.returncode != 0:
             raise RunError(f"the service's command {command!r} failed", log_tail=done.stderr[-2000:])
         return done.stdout

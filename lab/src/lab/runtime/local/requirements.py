@@ -12,6 +12,7 @@ from pathlib import Path
 
 from lab.errors import MissingToolError
 from lab.paths import Checkout, find_checkout
+from lab.process.commands import run_text
 from lab.process.locks import is_held
 from lab.runtime.base import Check
 
@@ -53,7 +54,7 @@ def checks() -> list[Check]:
 def find_jdk() -> Path:
     """Return the home of a JDK ≥ 25. Raises MissingToolError with the message of bin/find-jdk."""
     script = find_checkout().root / "bin" / "find-jdk"
-    done = subprocess.run([str(script)], capture_output=True, text=True, timeout=60, check=False)
+    done = run_text([str(script)], limit_s=60)
     if done.returncode != 0:
         raise MissingToolError(done.stderr.strip() or "no JDK 25 found", jdk_command())
     return Path(done.stdout.strip())
@@ -145,7 +146,7 @@ def _is_root() -> bool:
 
 def _apt_knows(package: str) -> bool:
     try:
-        done = subprocess.run(["apt-cache", "show", package], capture_output=True, timeout=20, check=False)
+        done = run_text(["apt-cache", "show", package], limit_s=20)
     except (OSError, subprocess.TimeoutExpired):
         return False
     return done.returncode == 0 and bool(done.stdout)
@@ -153,7 +154,7 @@ def _apt_knows(package: str) -> bool:
 
 def _version(argv: list[str]) -> str | None:
     try:
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
+        done = run_text(argv, limit_s=30)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.strip().splitlines()[0] if done.returncode == 0 and done.stdout.strip() else None
