@@ -22,7 +22,7 @@ ARGUMENTS = frozenset({"NAME", "A", "B", "SLO", "BASE", "RUN", "TAG", "AGAINST",
 FLAGS = frozenset({"RESUME", "STRICT", "FORCE", "VALID", "DRY_RUN"})
 VARIABLE = re.compile(r"LAB_|GRAFANA_IMAGE|JAVA_|DOCKER_|KEY\b")
 """Words that are no options: environment variables, and KEY=value itself."""
-# What is in quotes is an argument, such as a side of a comparison, and is typed in the same way for both.
+# Quoted text is an argument, such as a side of a comparison. It is typed in the same way for make and for bin/lab.
 _WORD = re.compile(
     r"(?<!\w)'(?!make )[^'\n]*'|\bmake (?P<target>[a-z][a-z-]*)|(?<![\w/.-])(?P<word>[A-Z][A-Z_]*)=(?P<one>1\b)?"
 )

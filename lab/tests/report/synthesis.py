@@ -1,7 +1,7 @@
 """Makes run directories as a run would leave them, from a seed: what the tests of analysis and report read.
 
 The load is 2,000 requests/s for twenty seconds; a flush stalls the service in the middle, and shows in latency and
-timeline alike.
+timeline alike. One long file, because all files of a run are made from the same seconds.
 """
 
 from __future__ import annotations

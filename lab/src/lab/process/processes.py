@@ -35,8 +35,8 @@ TERM_GRACE_S = 3.0
 KILL_WAIT_S = 5.0
 POLL_S = 0.02
 # Adds its process to the groups of the watchdog, whose pipe is its standard input, and becomes the program. As the
-# child does so, and holds the pipe open until then, the lab may be killed at any moment of a start. Where the watchdog
-# was killed, the program runs nevertheless.
+# child does so, and holds the pipe open until then, the lab may be killed at any moment of a start. If the watchdog was
+# killed, the program runs nevertheless.
 WATCHED = """trap '' PIPE; echo "+$$" 2>/dev/null >&0; trap - PIPE; exec "$@" </dev/null"""
 
 

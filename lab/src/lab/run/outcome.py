@@ -40,7 +40,7 @@ class Outcome:
             return 0
         if isinstance(self.error, KeyboardInterrupt):
             return self.error.exit_code if isinstance(self.error, TerminatedError) else INTERRUPTED_EXIT
-        # What left a directory had begun: 2 is for input that was refused before anything was started.
+        # 2 is for input that was refused before anything was started. A run that leaves a directory had begun.
         if isinstance(self.error, LabError) and self.directory is None:
             return self.error.exit_code
         return LabError.exit_code

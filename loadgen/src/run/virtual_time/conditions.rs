@@ -1,4 +1,4 @@
-//! What a world in virtual time does to the loop and its requests.
+//! The conditions of a run in virtual time: delays, faults and their probabilities.
 
 /// How a world treats the loop and its requests. Probabilities are in thousandths.
 #[derive(Debug, Clone, Copy, PartialEq)]

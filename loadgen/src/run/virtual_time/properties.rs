@@ -109,7 +109,7 @@ fn is_exact(drawn: &Drawn, arguments: &Arguments) -> bool {
         && arguments.requests.is_none()
 }
 
-/// What [`predicted`] says of a run.
+/// The prediction of [`predicted`] for one run.
 struct Predicted {
     latency: Histogram<u64>,
     unfinished: u64,
