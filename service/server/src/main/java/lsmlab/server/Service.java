@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -20,6 +21,7 @@ import lsmlab.server.variant.Variant;
 import lsmlab.server.variant.VariantSettings;
 import lsmlab.server.variant.Variants;
 import lsmlab.storage.Engine;
+import lsmlab.storage.Keeps;
 import lsmlab.storage.ReadOnlyException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -172,6 +174,7 @@ public final class Service implements AutoCloseable {
 
   private Map<String, Object> configuration() {
     Map<String, Object> all = config.toMap();
+    all.put("keeps", StoreOpener.keeps(config).name().toLowerCase(Locale.ROOT));
     Environment.describe(all);
     return all;
   }
@@ -249,7 +252,10 @@ public final class Service implements AutoCloseable {
     if (!storeClosed) {
       throw new IllegalStateException(
           (unused ? "" : "the store is still in use: ")
-              + "the store was not closed; the next start recovers all acknowledged writes");
+              + "the store was not closed; the next start recovers "
+              + (StoreOpener.keeps(config) == Keeps.KILLED
+                  ? "all acknowledged writes"
+                  : "only the writes that are in tables"));
     }
     log.info("stopped");
   }

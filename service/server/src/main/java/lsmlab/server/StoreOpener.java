@@ -10,7 +10,9 @@ import java.util.List;
 import java.util.stream.Stream;
 import lsmlab.server.config.ServiceConfig;
 import lsmlab.storage.CompactionStrategy;
+import lsmlab.storage.Durability;
 import lsmlab.storage.Engine;
+import lsmlab.storage.Keeps;
 import lsmlab.storage.LsmOptions;
 import lsmlab.storage.Scan;
 import lsmlab.storage.engines.Engines;
@@ -72,6 +74,12 @@ final class StoreOpener {
       Files.move(unfinished, own);
     }
     return entry.factory().open(options(config, own));
+  }
+
+  /** Returns what acknowledged writes survive with this configuration. */
+  static Keeps keeps(ServiceConfig config) {
+    Keeps keeps = Engines.find(config.engine()).orElseThrow().keeps();
+    return config.durability() == Durability.NONE ? Keeps.CLOSED : keeps;
   }
 
   private static void copyOrClose(ServiceConfig config, Engine engine) throws IOException {

@@ -11,5 +11,11 @@ public enum Durability {
    * The WAL record is synced to the device before the response, so the write survives a loss of
    * power.
    */
-  POWER
+  POWER,
+  /**
+   * No WAL record is written. A clean stop flushes the memtables; the death of the process loses
+   * the writes that are not in tables yet. Only for measurements of what the WAL costs, and only
+   * for the LSM engine; the other engines take it for {@link #PROCESS}.
+   */
+  NONE
 }

@@ -161,7 +161,7 @@ public final class ConfigFile {
         }
         yield value.asLong();
       }
-      case CHOICE -> choice(key, value, (String) before.get("variant"));
+      case CHOICE -> choice(key, value, before);
     };
   }
 
@@ -174,9 +174,12 @@ public final class ConfigFile {
 
   /**
    * Returns the word. Also takes true and false for {@code on} and {@code off}, because some YAML writers write these.
-   * Refuses a word that has no effect with the variant.
+   * Refuses a word that has no effect with the variant or the engine.
    */
-  private String choice(Key key, JsonNode value, String variant) throws ConfigException {
+  private String choice(Key key, JsonNode value, Map<String, Object> before)
+      throws ConfigException {
+    String variant = (String) before.get("variant");
+    Object engine = before.get("engine");
     String word = value.asText();
     if (value.isBoolean() && key.choices().contains("on")) {
       word = value.asBoolean() ? "on" : "off";
@@ -187,10 +190,16 @@ public final class ConfigFile {
         switch (key.name()) {
           case "queue_policy" -> labels(Variants.find(variant).orElseThrow().policies());
           case "idle" -> labels(Variants.find(variant).orElseThrow().idles());
+          case "durability" -> engine.equals("lsm") ? key.choices() : List.of("process", "power");
           default -> key.choices();
         };
     if (word == null || !supported.contains(word)) {
-      String with = supported == key.choices() ? "" : " with variant " + variant;
+      String with =
+          supported == key.choices()
+              ? ""
+              : key.name().equals("durability")
+                  ? " with engine " + engine
+                  : " with variant " + variant;
       throw wrong(key, value, "one of " + String.join(", ", supported) + with);
     }
     return word;

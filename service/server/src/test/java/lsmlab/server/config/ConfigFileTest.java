@@ -131,7 +131,7 @@ class ConfigFileTest {
         "variant: fast|variant: \"fast\" is not one of sync, per-core, queue",
         "engine: rocks|engine: \"rocks\" is not one of lsm, memory, null",
         "engine: null|engine: null is not one of",
-        "durability: none|durability: \"none\" is not one of process, power",
+        "durability: all|durability: \"all\" is not one of process, power, none",
         "compression: zstd|compression: \"zstd\" is not one of none, lz4",
         "compaction: maybe|compaction: \"maybe\" is not one of leveled, tiered, off, on",
         "compaction_bytes_per_second_max: -1|is not a whole number from 0 to 1099511627776",
@@ -157,6 +157,17 @@ class ConfigFileTest {
     assertTrue(e.getMessage().startsWith("dir/service.yaml: "), e.getMessage());
     assertTrue(e.getMessage().contains(message), e.getMessage());
     assertEquals(1, e.getMessage().lines().count());
+  }
+
+  @Test
+  void onlyTheLsmEngineCanDoWithoutItsWal() throws Exception {
+    String text = "data_dir: a\ndurability: none\nengine: ";
+    assertEquals(Durability.NONE, ConfigFile.parse("s.yaml", text + "lsm").durability());
+    ConfigException e =
+        assertThrows(ConfigException.class, () -> ConfigFile.parse("s.yaml", text + "textbook"));
+    assertEquals(
+        "s.yaml: durability: \"none\" is not one of process, power with engine textbook",
+        e.getMessage());
   }
 
   @Test

@@ -86,6 +86,7 @@ class ProcessTest {
         assertTrue(config.contains('"' + key + '"'), config);
       }
       assertTrue(config.contains("\"variant\" : \"queue\""), config);
+      assertTrue(config.contains("\"keeps\" : \"killed\""), config);
       assertTrue(config.contains("\"data_port\" : " + service.dataPort()), config);
       String metrics = admin(http, "GET", base + "/metrics", 200);
       assertTrue(metrics.contains("lsmlab_requests_total{method=\"put\",status=\"201\"} 1\n"));

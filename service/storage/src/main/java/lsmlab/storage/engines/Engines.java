@@ -55,7 +55,7 @@ public final class Engines {
       List.of(
           new Entry(
               "lsm",
-              "log-structured merge tree: WAL, memtables, SSTables, compaction",
+              "log-structured merge tree: WAL (durability: none has none and keeps closed), SSTables, compaction",
               Keeps.KILLED,
               LsmEngine::open),
           new Entry(

@@ -73,6 +73,10 @@ final class CommitPipeline {
   private final ActiveWal wal;
   private final Health health;
   private final boolean power;
+
+  /** Whether writes go to the WAL. Without it the logs are empty, but begun and dropped as usual. */
+  private final boolean logged;
+
   private final PendingWrites pending = new PendingWrites();
   private final AtomicInteger busy = new AtomicInteger();
 
@@ -105,6 +109,7 @@ final class CommitPipeline {
     this.wal = wal;
     this.health = health;
     this.power = durability == Durability.POWER;
+    this.logged = durability != Durability.NONE;
     this.sequence = sequence;
     this.visible = sequence;
     this.announced = sequence;
@@ -267,7 +272,9 @@ final class CommitPipeline {
       }
       wal.beginIfMissing(memtables.active().logNumber());
       long start = power ? System.nanoTime() : 0;
-      wal.append(first, end);
+      if (logged) {
+        wal.append(first, end);
+      }
       if (power) {
         syncNanos += (System.nanoTime() - start - syncNanos) / 4;
       }

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
 import lsmlab.storage.CorruptionException;
+import lsmlab.storage.Durability;
 import lsmlab.storage.Engine;
 import lsmlab.storage.EngineStats;
 import lsmlab.storage.Limits;
@@ -259,6 +260,10 @@ public final class LsmEngine implements Engine {
   @Override
   public void flush() {
     checkOpen();
+    flushMemtables();
+  }
+
+  private void flushMemtables() {
     long upTo = versions.logInUse();
     sealMemtable();
     if (versions.logInUse() == upTo) {
@@ -313,7 +318,14 @@ public final class LsmEngine implements Engine {
     Exception failure = null;
     for (AutoCloseable part :
         List.<AutoCloseable>of(
-            compactor, flusher, this::closeLog, walPreallocator, versions, directory, pool)) {
+            this::flushUnlogged,
+            compactor,
+            flusher,
+            this::closeLog,
+            walPreallocator,
+            versions,
+            directory,
+            pool)) {
       try {
         part.close();
       } catch (Exception e) {
@@ -329,6 +341,12 @@ public final class LsmEngine implements Engine {
     }
     if (failure != null) {
       throw new IllegalStateException("closing the store failed", failure);
+    }
+  }
+
+  private void flushUnlogged() {
+    if (options.durability() == Durability.NONE) {
+      flushMemtables();
     }
   }
 

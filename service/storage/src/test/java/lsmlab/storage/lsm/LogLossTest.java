@@ -107,7 +107,7 @@ class LogLossTest {
   }
 
   @ParameterizedTest
-  @EnumSource(Durability.class)
+  @EnumSource(value = Durability.class, names = "NONE", mode = EnumSource.Mode.EXCLUDE)
   void theMissingFirstLogOfAStartIsRefusedAfterAKill(Durability durability) throws IOException {
     SimulatedDirectory directory = store(durability, false);
     directory.delete(logs(directory).getFirst());
@@ -116,7 +116,7 @@ class LogLossTest {
 
   /** The disk was full at the start and had space again before the next stop. No write arrived. */
   @ParameterizedTest
-  @EnumSource(Durability.class)
+  @EnumSource(value = Durability.class, names = "NONE", mode = EnumSource.Mode.EXCLUDE)
   void aLogThatWasNeverCreatedIsNotMissed(Durability durability) {
     SimulatedDirectory directory = store(durability, false);
     directory.setFault(LogLossTest::noSpaceForLogs);
@@ -155,7 +155,7 @@ class LogLossTest {
 
   /** Readers have seen it. */
   @ParameterizedTest
-  @EnumSource(Durability.class)
+  @EnumSource(value = Durability.class, names = "NONE", mode = EnumSource.Mode.EXCLUDE)
   void whatAStartFoundSurvivesALossOfPower(Durability durability) {
     SimulatedDirectory directory = unsyncedStore();
     directory.setFault(

@@ -25,6 +25,7 @@ import lsmlab.storage.Scan;
 import lsmlab.storage.ScanEndedException;
 import lsmlab.storage.file.MappedFiles;
 import lsmlab.storage.file.OsStoreDirectory;
+import lsmlab.storage.file.SimulatedDirectory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -101,6 +102,46 @@ class LsmEngineTest {
     try (Engine engine = LsmEngine.open(options)) {
       assertEquals(List.of("a=3", "empty="), scan(engine, "a", null));
     }
+  }
+
+  @Test
+  void withoutAWalACleanStopKeepsAllAndAKillOnlyTables() {
+    LsmOptions options = LsmOptions.builder(Path.of("unused")).durability(Durability.NONE).build();
+    SimulatedDirectory simulated = new SimulatedDirectory();
+    SimulatedDirectory killed;
+    try (Engine engine = LsmEngine.open(options, simulated)) {
+      put(engine, "a", "1");
+      engine.flush();
+      long logged = engine.stats().walBytes();
+      put(engine, "b", "2");
+      assertEquals("2", get(engine, "b"));
+      assertEquals(logged, engine.stats().walBytes());
+      killed = simulated.afterKill();
+    }
+    try (Engine engine = LsmEngine.open(options, killed)) {
+      assertEquals(List.of("a=1"), scan(engine, "a", null));
+    }
+    try (Engine engine = LsmEngine.open(options, simulated)) {
+      assertEquals(List.of("a=1", "b=2"), scan(engine, "a", null));
+    }
+  }
+
+  @Test
+  void withoutAWalAStopOnAFullDiskSaysSo() {
+    SimulatedDirectory simulated = new SimulatedDirectory();
+    Engine engine =
+        LsmEngine.open(
+            LsmOptions.builder(Path.of("unused")).durability(Durability.NONE).build(), simulated);
+    put(engine, "a", "1");
+    simulated.setFault(
+        (operation, name) -> {
+          if (name.endsWith(".sst")) {
+            throw new IOException("No space left on device");
+          }
+        });
+    IllegalStateException e = assertThrows(IllegalStateException.class, engine::close);
+    assertTrue(e.getCause().getMessage().contains("No space left"), e.toString());
+    assertEquals(List.of(), simulated.inUse());
   }
 
   @Test

@@ -127,7 +127,7 @@ class RefusalTest {
   }
 
   @ParameterizedTest
-  @EnumSource(Durability.class)
+  @EnumSource(value = Durability.class, names = "NONE", mode = EnumSource.Mode.EXCLUDE)
   void aStoreKilledOnAFullDiskCanBeReadAndAcceptsWritesOnceThereIsSpace(Durability durability) {
     LsmOptions options = options().durability(durability).build();
     LsmEngine killed = LsmEngine.open(options, directory);

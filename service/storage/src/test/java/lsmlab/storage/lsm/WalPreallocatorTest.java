@@ -70,7 +70,7 @@ class WalPreallocatorTest {
   }
 
   @ParameterizedTest
-  @EnumSource(Durability.class)
+  @EnumSource(value = Durability.class, names = "NONE", mode = EnumSource.Mode.EXCLUDE)
   void afterACrashThePreallocatedLogIsDeletedAndNothingIsLost(Durability durability)
       throws IOException {
     LsmEngine died = withLogAhead(durability);

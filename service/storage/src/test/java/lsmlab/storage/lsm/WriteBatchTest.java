@@ -110,7 +110,7 @@ class WriteBatchTest {
   }
 
   @ParameterizedTest
-  @EnumSource(Durability.class)
+  @EnumSource(value = Durability.class, names = "NONE", mode = EnumSource.Mode.EXCLUDE)
   void aFailedWriteToTheLogFailsOnlyTheWritesInIt(Durability durability) {
     String large = "x".repeat(700_000); // two of them exceed the size of a group
     AtomicInteger writes = new AtomicInteger();
