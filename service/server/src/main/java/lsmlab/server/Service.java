@@ -83,7 +83,8 @@ public final class Service implements AutoCloseable {
             config.selectors(),
             config.maxValueBytes(),
             config.maxConnections(),
-            config.refusalsPerSecondMax());
+            config.refusalsPerSecondMax(),
+            config.request());
     try {
       data = LsmHttpServer.bind(settings, engine, variant, metrics);
     } catch (IOException e) {

@@ -56,6 +56,7 @@ public record Key(
       batch | 16 | 1 to 4096 | | Requests that a worker takes at once, for variants that batch
       carriers | 0 | 0 to 256 | | Carrier threads of virtual threads; 0 = one per CPU
       refusals_per_second_max | 0 | 0 to 1000000 | | Refusals a second; connections pause to stay below it; 0 = no limit
+      request | bytes | bytes, bare, library | | How a request line is read; bare makes no Strings, library uses one-nio's getParameter
       durability | process | process, power, none | | What an acknowledged write survives: kill -9, a loss of power, or (lsm only: no WAL) a clean stop
       flush_threshold_bytes | 67108864 | 4096 to 1099511627776 | | Size at which a memtable is sealed
       flush_threads | 1 | 1 to 64 | | Threads that write memtables to tables

@@ -6,6 +6,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
+import lsmlab.server.request.RequestParsing;
 import lsmlab.server.variant.queue.IdleStrategy;
 import lsmlab.server.variant.queue.QueuePolicy;
 import lsmlab.storage.CompactionStrategy;
@@ -35,6 +36,7 @@ public record ServiceConfig(
     int batch,
     int carriers,
     int refusalsPerSecondMax,
+    RequestParsing request,
     Durability durability,
     long flushThresholdBytes,
     int flushThreads,

@@ -211,7 +211,7 @@ abstract class InputSession extends HttpSession {
     }
     deadlines.requestBegins();
     if (length > 0) {
-      return LsmHttpRequest.parse(data, start, start + length);
+      return LsmHttpRequest.parse(data, start, start + length, lsm.requestParsing());
     }
     if (data[start] != '\r') {
       throw LsmHttpRequest.bareLineFeed();

@@ -1,9 +1,11 @@
 package lsmlab.server.http;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.util.Locale;
 import lsmlab.server.metrics.Method;
+import lsmlab.server.request.RequestParsing;
 import one.nio.http.Request;
 import one.nio.http.Response;
 
@@ -48,10 +50,25 @@ final class LsmHttpRequest extends Request {
   private static final byte[] CLOSE = Ascii.bytes("close");
   private static final byte[] KEEP_ALIVE = Ascii.bytes("keep-alive");
   private static final byte[] CONTINUE = Ascii.bytes("100-continue");
-  private static final byte[] ID = Ascii.bytes("id");
-  private static final byte[] START = Ascii.bytes("start");
-  private static final byte[] END = Ascii.bytes("end");
+  private static final byte[] GET = Ascii.bytes("GET");
+  private static final byte[] PUT = Ascii.bytes("PUT");
 
+  /**
+   * A parameter of the query.
+   *
+   * @param prefix its name as the library wants it
+   */
+  private record Parameter(String name, byte[] bytes, String prefix) {
+    Parameter(String name) {
+      this(name, Ascii.bytes(name), name + "=");
+    }
+  }
+
+  private static final Parameter ID = new Parameter("id");
+  private static final Parameter START = new Parameter("start");
+  private static final Parameter END = new Parameter("end");
+
+  private final RequestParsing how;
   private Method kind = Method.OTHER;
   private byte[] key;
   private byte[] end;
@@ -71,8 +88,9 @@ final class LsmHttpRequest extends Request {
   private MemoryBudget budget;
   private long budgetBytes;
 
-  private LsmHttpRequest(int method, String uri, boolean http11) {
+  private LsmHttpRequest(int method, String uri, boolean http11, RequestParsing how) {
     super(method, uri, http11);
+    this.how = how;
   }
 
   // ---- the request line
@@ -82,7 +100,7 @@ final class LsmHttpRequest extends Request {
    *
    * @throws HttpRefusal if the line is malformed
    */
-  static LsmHttpRequest parse(byte[] data, int from, int to) {
+  static LsmHttpRequest parse(byte[] data, int from, int to, RequestParsing how) {
     if (to + 2 - from > LINE_BYTES_MAX) {
       throw lineTooLong();
     }
@@ -108,9 +126,13 @@ final class LsmHttpRequest extends Request {
     if (targetEnd - target > TARGET_BYTES_MAX) {
       throw lineTooLong();
     }
-    int method = method(new String(data, from, methodEnd - from, ISO_8859_1));
-    String uri = new String(data, target, targetEnd - target, ISO_8859_1);
-    LsmHttpRequest request = new LsmHttpRequest(method, uri, http11);
+    boolean bare = how == RequestParsing.BARE;
+    int method =
+        bare
+            ? method(data, from, methodEnd)
+            : method(new String(data, from, methodEnd - from, ISO_8859_1));
+    String uri = bare ? "" : new String(data, target, targetEnd - target, ISO_8859_1);
+    LsmHttpRequest request = new LsmHttpRequest(method, uri, http11, how);
     request.linesFrom(data, to + 2);
     try {
       request.route(data, target, targetEnd);
@@ -157,6 +179,15 @@ final class LsmHttpRequest extends Request {
     };
   }
 
+  private static int method(byte[] data, int from, int to) {
+    if (Ascii.equal(data, from, to, GET)) {
+      return METHOD_GET;
+    }
+    return Ascii.equal(data, from, to, PUT)
+        ? METHOD_PUT
+        : method(new String(data, from, to - from, ISO_8859_1));
+  }
+
   /** Determines the operation. An error from here on leaves the connection usable. */
   private void route(byte[] data, int target, int targetEnd) {
     int path = target;
@@ -178,14 +209,14 @@ final class LsmHttpRequest extends Request {
         throw methodNotAllowed("GET, HEAD, PUT, DELETE");
       }
       kind = read ? Method.GET : getMethod() == METHOD_PUT ? Method.PUT : Method.DELETE;
-      key = parameter(data, query, targetEnd, ID, "id");
+      key = required(data, query, targetEnd, ID);
     } else if (Ascii.equal(data, path, pathEnd, ENTITIES)) {
       if (!read) {
         throw methodNotAllowed("GET, HEAD");
       }
       kind = Method.RANGE;
-      key = parameter(data, query, targetEnd, START, "start");
-      end = QueryDecoder.find(data, query, targetEnd, END);
+      key = required(data, query, targetEnd, START);
+      end = find(data, query, targetEnd, END);
       if (end != null && end.length == 0) {
         throw HttpRefusal.of(Response.BAD_REQUEST, "parameter end is empty");
       }
@@ -205,14 +236,26 @@ final class LsmHttpRequest extends Request {
         Response.METHOD_NOT_ALLOWED, "Allow: " + allowed, "allowed: " + allowed);
   }
 
-  private static byte[] parameter(byte[] data, int from, int to, byte[] name, String called) {
-    byte[] value = QueryDecoder.find(data, from, to, name);
+  private byte[] required(byte[] data, int from, int to, Parameter parameter) {
+    byte[] value = find(data, from, to, parameter);
     if (value == null || value.length == 0) {
       throw HttpRefusal.of(
           Response.BAD_REQUEST,
-          "parameter " + called + (value == null ? " is missing" : " is empty"));
+          "parameter " + parameter.name + (value == null ? " is missing" : " is empty"));
     }
     return value;
+  }
+
+  private byte[] find(byte[] data, int from, int to, Parameter parameter) {
+    if (how != RequestParsing.LIBRARY) {
+      return QueryDecoder.find(data, from, to, parameter.bytes);
+    }
+    try {
+      String value = getParameter(parameter.prefix);
+      return value == null ? null : value.getBytes(UTF_8);
+    } catch (RuntimeException e) {
+      throw HttpRefusal.of(Response.BAD_REQUEST, "malformed query: " + e.getMessage());
+    }
   }
 
   // ---- headers

@@ -12,6 +12,7 @@ import java.util.concurrent.locks.LockSupport;
 import lsmlab.server.metrics.Method;
 import lsmlab.server.metrics.ServiceMetrics;
 import lsmlab.server.request.Rejection;
+import lsmlab.server.request.RequestParsing;
 import lsmlab.server.variant.Variant;
 import lsmlab.storage.Engine;
 import one.nio.http.HttpServer;
@@ -60,7 +61,8 @@ public final class LsmHttpServer extends HttpServer {
       int selectors,
       int maxValueBytes,
       int maxConnections,
-      int refusalsPerSecondMax) {}
+      int refusalsPerSecondMax,
+      RequestParsing requestParsing) {}
 
   private final Settings settings;
   private final Engine engine;
@@ -337,6 +339,10 @@ public final class LsmHttpServer extends HttpServer {
 
   int maxValueBytes() {
     return settings.maxValueBytes();
+  }
+
+  RequestParsing requestParsing() {
+    return settings.requestParsing();
   }
 
   /** Returns the budget in bytes for declared request bodies and for pipelined requests that wait. */

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
+import lsmlab.server.request.RequestParsing;
 import lsmlab.server.variant.queue.IdleStrategy;
 import lsmlab.server.variant.queue.QueuePolicy;
 import lsmlab.storage.CompactionStrategy;
@@ -71,6 +72,7 @@ class ConfigFileTest {
             batch: 12
             carriers: 13
             refusals_per_second_max: 14
+            request: library
             request_metrics: off
             flush_backlog: unbounded
             read: merge
@@ -94,6 +96,7 @@ class ConfigFileTest {
             12,
             13,
             14,
+            RequestParsing.LIBRARY,
             Durability.POWER,
             4097,
             7,

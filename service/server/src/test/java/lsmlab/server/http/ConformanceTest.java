@@ -68,7 +68,7 @@ class ConformanceTest {
                                 () -> check(server(variant), which, true))));
   }
 
-  private static void check(TestServer server, ConformanceCases.Case which, boolean byteByByte)
+  static void check(TestServer server, ConformanceCases.Case which, boolean byteByByte)
       throws IOException {
     try (RawClient client = server.connect()) {
       sendAll(client, which.bytes(), byteByByte);

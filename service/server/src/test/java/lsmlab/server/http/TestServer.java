@@ -5,6 +5,7 @@ import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import lsmlab.server.metrics.ServiceMetrics;
+import lsmlab.server.request.RequestParsing;
 import lsmlab.server.variant.Variant;
 import lsmlab.server.variant.VariantSettings;
 import lsmlab.server.variant.Variants;
@@ -59,6 +60,32 @@ public final class TestServer implements AutoCloseable {
       int selectors,
       int refusalsPerSecondMax)
       throws IOException {
+    this(
+        variantName,
+        engine,
+        settings,
+        new LsmHttpServer.Settings(
+            "127.0.0.1",
+            0,
+            selectors,
+            maxValueBytes,
+            maxConnections,
+            refusalsPerSecondMax,
+            RequestParsing.BYTES));
+  }
+
+  /** Runs requests on the selector, and reads them in the given way. */
+  TestServer(Engine engine, RequestParsing how) throws IOException {
+    this(
+        "sync",
+        engine,
+        new VariantSettings(1, 1, 1),
+        new LsmHttpServer.Settings("127.0.0.1", 0, 1, MAX_VALUE_BYTES, 1000, 0, how));
+  }
+
+  private TestServer(
+      String variantName, Engine engine, VariantSettings settings, LsmHttpServer.Settings port)
+      throws IOException {
     this.engine = engine;
     Set<Thread> others;
     Set<Thread> own;
@@ -72,13 +99,7 @@ public final class TestServer implements AutoCloseable {
       own = workers();
     }
     own.removeAll(others);
-    server =
-        LsmHttpServer.bind(
-            new LsmHttpServer.Settings(
-                "127.0.0.1", 0, selectors, maxValueBytes, maxConnections, refusalsPerSecondMax),
-            engine,
-            variant,
-            metrics);
+    server = LsmHttpServer.bind(port, engine, variant, metrics);
     server.start();
     Eventually.equal(0, () -> busy(own), "workers that do not wait for work yet");
   }
