@@ -85,7 +85,8 @@ class ServiceSettings(Strict):
     batch: Annotated[Count, Field(ge=1, le=4096)] | None = None
     carriers: Annotated[Count, Field(ge=0, le=256)] | None = None
     refusals_per_second_max: Annotated[Count, Field(ge=0, le=1_000_000)] | None = None
-    durability: Literal["process", "power"] | None = None
+    request: Literal["bytes", "bare", "library"] | None = None
+    durability: Literal["process", "power", "none"] | None = None
     flush_threshold_bytes: Annotated[Bytes | None, Field(alias="flush_threshold", ge=4096, le=2**40)] = None
     flush_threads: Annotated[Count, Field(ge=1, le=64)] | None = None
     memtables_max: Annotated[Count, Field(ge=1, le=1024)] | None = None
