@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -144,6 +145,10 @@ PASTES: dict[str, Callable[[str], str]] = {
     "nbsp": lambda text: text.replace(" ", "\u00a0"),
     "stray byte": lambda text: "\xffb" + text,
     "log": lambda text: "".join(f"2026-11-29 08:50:21 wrk2-7c9f[12]: {line}\n" for line in text.splitlines()),
+    "coloured": lambda text: "".join(f"\x1b[1;32m{line}\x1b[0m\x1b[K\n" for line in text.splitlines()),
+    "json": lambda text: f'{{"output": {json.dumps(text.strip())}}}',
+    "json lines": lambda text: json.dumps(text.splitlines(), indent=2),
+    "json in json": lambda text: json.dumps(json.dumps("\x1b[32m" + text)),
     "forks": lambda text: text.replace("  4 threads", "Initialised 4 threads in 3 ms.\n  4 threads"),
 }
 

@@ -45,6 +45,14 @@ def test_a_text_is_read_from_standard_input() -> None:
     assert json.loads(done.stdout)["rate_per_s"] == 70_000
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
+def test_a_text_may_be_encoded_as_windows_does_it(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "load.txt").write_text(REPORT.read_text(), encoding=encoding, newline="\r\n")
+    done = lab("parse-load", str(tmp_path / "load.txt"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == json.loads(lab("parse-load", str(REPORT)).stdout)
+
+
 def test_several_reports_are_a_list_each_with_the_rate_of_its_own_command_line() -> None:
     text = REPORT.read_text()
     done = lab("parse-load", "-", stdin=f"$ wrk2 -R70k\n{text}\nonce more:\n$ wrk2 -R80k\n\xff{text}\n{text}")
@@ -77,10 +85,27 @@ def test_a_report_that_is_cut_off_is_read_as_far_as_it_goes_and_the_rest_is_name
         ("requests in 1.00m", "requests in 1.25ms", "it ran for 0.00125 s and its first line says 60 s"),
         ("requests in 1.00m", "requests in 307445734491.24m", "it ran for 1.84467e+13 s and its first line says 60 s"),
         ("59899.55", "5989.55", "3,593,938 requests in 60 s are 59,898.97/s, and it says 5,989.55/s"),
+        ("59899.55", "-nan", "no number in 'Requests/sec: …'"),
+        ("37.22MB", "-nanB", "no number in 'Transfer/sec: …'"),
+        ("2.18GB read", "infB read", "no number in '… requests in …'"),
+        (" 99.900%    8.53s ", " 99.900%    nan ", "no number at 99.9% of the latency"),
+        (" 99.900%    8.53s ", " 99.900%    -nans ", "no number at 99.9% of the latency"),
+        (" 99.900%    8.53s ", " 99.900%    9.53s ", "the latency at 99.9% is 9.53 s and at 99.99% 8.56 s"),
+        ("100.000%    8.58s ", "100.000%    5.00ms ", "the latency at 99.999% is 8.58 s and at 100% 0.005 s"),
+        ("100.000%    8.58s ", "150.000%    8.58s ", "a latency at 150%"),
+        (
+            "    8552.447     0.999707",
+            "     552.447     0.999707",
+            "the spectrum of the latency falls after its row 0.999658",
+        ),
+        ("=     4485.914,", "=     9485.914,", "the mean of the latency is 9.48591 s and its maximum 8.56883 s"),
+        ("=     4485.914,", "=         -nan,", "no number as mean of the latency"),
     ],
 )
 def test_figures_that_contradict_each_other_are_doubted(told: str, instead: str, doubt: str) -> None:
-    done = lab("parse-load", "-", stdin=REPORT.read_text().replace(told, instead))
+    text = REPORT.read_text()
+    assert told in text
+    done = lab("parse-load", "-", stdin=text.replace(told, instead, 1))
     assert done.returncode == 0
     assert any(doubt in found for found in json.loads(done.stdout)["text"]["doubts"])
     assert doubt in done.stderr

@@ -118,7 +118,7 @@ class ThreadStats(Lenient):
 class TextOnly(Lenient):
     """The parts that only the text report has.
 
-    ``missing`` are the lines at its end that it lacks, ``doubts`` says which of its figures contradict each other.
+    ``missing`` are the lines at its end that it lacks, ``doubts`` says which of its figures cannot be.
     """
 
     calibrations: list[Calibration] = Field(default_factory=list)

@@ -1,9 +1,11 @@
 """The text report of wrk2, of load generators that print the same, and of wrk.
 
 People paste such reports. The parser takes text that is indented, quoted, wrapped in prose or in a code fence, prefixed
-by a log, with carriage returns of a progress line, and with or without every optional line.
-``parse_reports`` takes any number of reports, also one that is cut off at its end, and says what it lacks and which of
-its figures contradict each other. ``parse_load_text`` takes the one whole report of a run.
+by a log, with carriage returns of a progress line, with colours, as a string of JSON with its escapes, and with or
+without every optional line.
+``parse_reports`` takes any number of reports, also one that is cut off at its end. It says what a report lacks, and
+which of its figures are no numbers, impossible or contradict each other. ``parse_load_text`` takes the one whole report
+of a run.
 
 wrk has no constant rate: it sends the next request after an answer, so its latencies leave out the time that requests
 waited to be sent. They are read as uncorrected ones, and no run can have them. Its report is known by the distribution
@@ -18,21 +20,25 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import pairwise
 
 from lab.analysis.load import Calibration, Generator, Load, LoadError, SpectrumRow, TextOnly, ThreadStats, Values
 from lab.manifest import Errors
 
 _NUMBER = r"-?(?:\d+(?:\.\d+)?|nan|inf)"
-_TIME = rf"({_NUMBER})(us|ms|s|m|h)"
+_TIME = rf"({_NUMBER})(us|ms|s|m|h|(?<=nan)|(?<=inf))"
 _METRIC = rf"({_NUMBER})([kMGTP]?)"
 _BYTES = rf"({_NUMBER})([KMGTP]?B)"
 _ERROR_KINDS = ("connect", "read", "write", "timeout")
 
-_TIME_US = {"us": 1.0, "ms": 1e3, "s": 1e6, "m": 60e6, "h": 3600e6}
+_TIME_US = {"": 1.0, "us": 1.0, "ms": 1e3, "s": 1e6, "m": 60e6, "h": 3600e6}
 _METRIC_SCALE = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _BYTE_SCALE = {"B": 1.0, "KB": 2.0**10, "MB": 2.0**20, "GB": 2.0**30, "TB": 2.0**40, "PB": 2.0**50}
 
+_COLOUR = re.compile(r"(?:\x1b|\\+(?:u001b|x1b|033|e))\[[0-9;?]*[A-Za-z]", re.IGNORECASE)
+_ESCAPED_LINE_END = re.compile(r"(?:\\+r)?\\+n")
 _QUOTING = re.compile(r"^[\s>|*│┃]+")
+_CLOSING = re.compile(r"(?:[\s`│┃|\"',\\]|(?<=[\"'])[\]}]+)+$")
 
 _RUNNING = re.compile(rf"Running {_TIME} test @ (\S+)")
 _PARTIES = re.compile(r"(\d+) threads? and (\d+) connections?$")
@@ -56,6 +62,8 @@ DURATION_RATIO = (0.7, 1.55)
 """Elapsed time ÷ duration of the first line, which wrk2 rounds to whole units: "2m" may be 90 s, "1m" 89 s."""
 RATE_WITHIN = 0.05
 """By how much Requests/sec may differ from requests ÷ elapsed time, which has three digits."""
+ROUNDED_WITHIN = 0.02
+"""By how much figures of a distribution may differ that are the same but for rounding, of print and of histogram."""
 
 _HINT = "Give the whole of what wrk2 printed, from 'Running … test @ …' to 'Transfer/sec: …'."
 
@@ -91,7 +99,8 @@ def parse_reports(text: str, where: str = "the text") -> list[Load]:
 
 
 def _lines(text: str) -> list[str]:
-    return [_clean(line) for line in text.splitlines()]
+    plain = _ESCAPED_LINE_END.sub("\n", _COLOUR.sub("", text)).replace("\\t", " ")
+    return [_clean(line) for line in plain.splitlines()]
 
 
 def _starts(lines: list[str], where: str) -> list[int]:
@@ -156,10 +165,11 @@ class _Report:
             self._generator = "wrk"
             self._block = self._blocks.setdefault("Uncorrected", Values())
         elif match := _TOTAL.search(line):
+            read = _scaled(match[4], _BYTE_SCALE[match[5]])
             self._values |= {
                 "requests": int(match[1]),
                 "elapsed_s": _us(match[2], match[3], 1e-6),
-                "bytes_read": round(_scaled(match[4], _BYTE_SCALE[match[5]]) or 0),
+                "bytes_read": None if read is None else round(read),
             }
         elif match := _SOCKET_ERRORS.search(line):
             counts = dict(zip(_ERROR_KINDS, map(int, match.groups()), strict=True))
@@ -196,12 +206,17 @@ class _Report:
         )
 
     def _doubts(self) -> list[str]:
-        """Return which figures of the report contradict each other."""
+        """Return which figures of the report are no numbers, impossible, or contradict each other."""
         duration_s, elapsed_s, requests, per_s = (
             value if isinstance(value := self._values.get(name), int | float) else None
             for name in ("duration_s", "elapsed_s", "requests", "requests_per_s")
         )
         doubts = [f"a report of wrk: {_NO_RATE}. {_UNLIKE}"] if self._generator == "wrk" else []
+        unknown = [line for key, line in _FIGURE_LINES.items() if key in self._values and self._values[key] is None]
+        doubts += [f"no number in '{line}'" for line in dict.fromkeys(unknown)]
+        for kind, block in self._blocks.items():
+            wrks = self._generator == "wrk"
+            doubts += _doubts_of(block, "latency" if kind == "Recorded" or wrks else "uncorrected latency")
         if duration_s and elapsed_s is not None and not _within(elapsed_s / duration_s, *DURATION_RATIO):
             doubts.append(
                 f"it ran for {elapsed_s:.6g} s and its first line says {duration_s:g} s: interrupted, or a wrong clock"
@@ -221,6 +236,14 @@ _UNLIKE = "They leave out the time that requests waited to be sent, and cannot s
 REQUESTS_LINE = "… requests in …"
 _LAST_LINES = {"requests": REQUESTS_LINE, "requests_per_s": "Requests/sec: …", "bytes_per_s": "Transfer/sec: …"}
 """The lines at the end of every report, by a figure of theirs."""
+_FIGURE_LINES = {
+    "duration_s": "Running … test @ …",
+    "elapsed_s": REQUESTS_LINE,
+    "bytes_read": REQUESTS_LINE,
+    "requests_per_s": _LAST_LINES["requests_per_s"],
+    "bytes_per_s": _LAST_LINES["bytes_per_s"],
+}
+"""The lines with figures that printf may print as nan or inf."""
 
 
 def _within(value: float, low: float, high: float) -> bool:
@@ -245,6 +268,34 @@ def _take_in_block(block: Values, line: str) -> None:
         block.count = int(match[2])
 
 
+def _doubts_of(block: Values, name: str) -> list[str]:
+    """Return what cannot be in a distribution as it is printed; ``name`` says what it is of."""
+    if block.count == 0:
+        return []
+    doubts = []
+    unknown = [f"{percentile}%" for percentile, value in block.percentiles.items() if value is None]
+    if unknown:
+        doubts.append(f"no number at {', '.join(unknown)} of the {name}")
+    if block.count:
+        figures = {"mean": block.mean, "deviation": block.stdev, "maximum": block.max}
+        doubts += [f"no number as {figure} of the {name}" for figure, value in figures.items() if value is None]
+    doubts += [f"a {name} at {percentile}%" for percentile in block.percentiles if float(percentile) > 100]
+    rows = [(p, value) for p, value in block.percentiles.items() if value is not None and float(p) <= 100]
+    rows.sort(key=lambda row: float(row[0]))
+    for (lower, below_us), (upper, above_us) in pairwise(rows):
+        if above_us < below_us:
+            doubts.append(f"the {name} at {lower}% is {below_us / 1e6:.6g} s and at {upper}% {above_us / 1e6:.6g} s")
+    for row, following in pairwise(block.spectrum):
+        if following.value_us < row.value_us or following.total_count < row.total_count:
+            doubts.append(f"the spectrum of the {name} falls after its row {row.quantile:.6f}")
+    if block.mean is not None and block.max is not None and block.mean > block.max * (1 + ROUNDED_WITHIN):
+        doubts.append(f"the mean of the {name} is {block.mean / 1e6:.6g} s and its maximum {block.max / 1e6:.6g} s")
+    largest = block.percentiles.get("100")
+    if largest and block.max and not _within(largest / block.max, 1 - ROUNDED_WITHIN, 1 + ROUNDED_WITHIN):
+        doubts.append(f"the {name} at 100% is {largest / 1e6:.6g} s and its maximum {block.max / 1e6:.6g} s")
+    return doubts
+
+
 def _finished(block: Values) -> Values:
     """Drop what wrk2 prints without samples; take percentiles with a row in the spectrum from there."""
     if block.count == 0:
@@ -260,7 +311,7 @@ def _finished(block: Values) -> Values:
 
 def _clean(line: str) -> str:
     """Return the line without quoting and margins."""
-    return _QUOTING.sub("", line.replace("\u00a0", " ").replace("\t", " ")).rstrip(" `│┃|")
+    return _CLOSING.sub("", _QUOTING.sub("", line.replace("\u00a0", " ").replace("\t", " ")))
 
 
 def _percentile(printed: str) -> str:

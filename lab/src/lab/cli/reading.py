@@ -30,12 +30,14 @@ def load_text_as_json(source: str) -> tuple[str, list[str]]:
     Several reports are a list. Remarks say what a report lacks and what is to be doubted in it. Raises LoadError.
     """
     if source == "-":
-        text, where = sys.stdin.buffer.read().decode("utf-8", "replace"), "standard input"
+        data, where = sys.stdin.buffer.read(), "standard input"
     else:
         try:
-            text, where = Path(source).read_text(encoding="utf-8", errors="replace"), source
+            data, where = Path(source).read_bytes(), source
         except OSError as error:
             raise LoadError(f"{source}: cannot be read: {error.strerror}") from error
+    # By its byte order mark or its zero bytes: PowerShell redirects output as UTF-16.
+    text = data.decode(json.detect_encoding(data), "replace")
     documents, remarks = [], []
     reports = parse_reports(text, where)
     for number, load in enumerate(reports, 1):

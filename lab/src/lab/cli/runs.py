@@ -102,7 +102,7 @@ def parse_load(
 ) -> None:
     """Print the text report of wrk2, or of a generator that prints the same, or of wrk, as JSON; several as a list.
 
-    What a report lacks, and figures of it that contradict each other, are named on standard error.
+    What a report lacks, and figures of it that cannot be, are named on standard error.
     """
     document, remarks = load_text_as_json(file)
     typer.echo(document)
