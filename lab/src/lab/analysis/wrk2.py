@@ -35,8 +35,9 @@ _TIME_US = {"": 1.0, "us": 1.0, "ms": 1e3, "s": 1e6, "m": 60e6, "h": 3600e6}
 _METRIC_SCALE = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _BYTE_SCALE = {"B": 1.0, "KB": 2.0**10, "MB": 2.0**20, "GB": 2.0**30, "TB": 2.0**40, "PB": 2.0**50}
 
-_COLOUR = re.compile(r"(?:\x1b|\\+(?:u001b|x1b|033|e))\[[0-9;?]*[A-Za-z]", re.IGNORECASE)
-_ESCAPED_LINE_END = re.compile(r"(?:\\+r)?\\+n")
+_ESCAPED = re.compile(r"\\+u(?!d[89a-f])([0-9a-f]{4})", re.IGNORECASE)
+_COLOUR = re.compile(r"(?:\x1b|\\+(?:x1b|033|e))\[[0-9;?]*[A-Za-z]", re.IGNORECASE)
+_ESCAPED_SPACE = re.compile(r"\\+([rnt])")
 _QUOTING = re.compile(r"^[\s>|*│┃]+")
 _CLOSING = re.compile(r"(?:[\s`│┃|\"',\\]|(?<=[\"'])[\]}]+)+$")
 
@@ -99,7 +100,8 @@ def parse_reports(text: str, where: str = "the text") -> list[Load]:
 
 
 def _lines(text: str) -> list[str]:
-    plain = _ESCAPED_LINE_END.sub("\n", _COLOUR.sub("", text)).replace("\\t", " ")
+    text = _COLOUR.sub("", _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text))
+    plain = _ESCAPED_SPACE.sub(lambda match: " " if match[1] == "t" else "\n", text)
     return [_clean(line) for line in plain.splitlines()]
 
 
