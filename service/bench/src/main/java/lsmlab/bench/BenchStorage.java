@@ -134,6 +134,7 @@ final class BenchStorage implements Callable<Integer> {
     results.fact("overwrite_bytes", settings.overwriteBytes());
     results.fact("replay_bytes", settings.replayBytes());
     Figures figures = new Figures(System.err);
+    List<String> failed = new ArrayList<>();
     Settings large = settings.withPairs(MEMORY_PAIRS_FACTOR * settings.pairs());
     for (String workload : chosen) {
       List<String> taking =
@@ -144,9 +145,21 @@ final class BenchStorage implements Callable<Integer> {
       if (workload.equals(MEMORY) || ON_LOADED_STORE.contains(workload)) {
         load(used, taking);
       }
-      figures.measure(workload, taking, rounds, engine -> measure(workload, engine, used));
+      try {
+        figures.measure(workload, taking, rounds, engine -> measure(workload, engine, used));
+      } catch (IOException e) {
+        System.err.println("failed: " + e.getMessage());
+        failed.add(workload);
+      }
+    }
+    if (!failed.isEmpty()) {
+      results.keepPage();
     }
     results.write("storage", figures, StorageTables.of(figures, engines));
+    if (!failed.isEmpty()) {
+      throw new IOException(
+          "no figures of " + String.join(", ", failed) + "; a page of documents stays as it was");
+    }
     return 0;
   }
 
@@ -197,7 +210,7 @@ final class BenchStorage implements Callable<Integer> {
     List<String> arguments = new ArrayList<>(jvmArguments);
     arguments.addAll(List.of("-Xms64m", "-Xmx64m", "-XX:+UseSerialGC"));
     arguments.add("-D" + RocksEngine.BLOCK_CACHE_PROPERTY + "=" + bytes / 4);
-    arguments.add("-D" + TunedRocksEngine.DIRECT_CACHE_PROPERTY + "=" + bytes / 20 * 11);
+    arguments.add("-D" + TunedRocksEngine.DIRECT_CACHE_PROPERTY + "=" + bytes / 20 * 9);
     try (MemoryLimit limit =
         MemoryLimit.of(bytes).orElseThrow(() -> new IOException(NO_MEMORY_LIMIT))) {
       return Fork.start(MEMORY, engine, settings, arguments, limit::wrap);

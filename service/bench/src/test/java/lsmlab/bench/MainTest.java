@@ -14,6 +14,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -22,6 +23,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 import picocli.CommandLine;
 
 class MainTest {
+
+  private static final String PAGE =
+      "<!-- bench-storage:begin -->\nold\n<!-- bench-storage:end -->\n";
 
   @TempDir Path temporary;
   private final StringWriter errors = new StringWriter();
@@ -91,6 +95,25 @@ class MainTest {
   }
 
   @Test
+  void aMeasurementThatFailsTakesNoOtherFiguresWithItAndChangesNoPage() throws IOException {
+    measured("--engines=lsm", "--workloads=open");
+    try (Stream<Path> files = Files.walk(temporary.resolve("stores"))) {
+      for (Path file :
+          files.filter(path -> path.getFileName().toString().equals("MANIFEST")).toList()) {
+        Files.writeString(file, "damaged");
+      }
+    }
+    Path page = Files.writeString(temporary.resolve("page.md"), PAGE);
+    JsonNode results =
+        measured(1, "--engines=lsm", "--workloads=open,put", "--update-docs=" + page);
+    assertTrue(results.at("/figures/lsm/put_process_1t/0").asDouble() > 0, results.toString());
+    assertTrue(results.at("/figures/lsm/open").isMissingNode());
+    assertEquals(PAGE, Files.readString(page));
+    String part = "no figures of open; a page of documents stays as it was";
+    assertTrue(errors.toString().contains(part), errors.toString());
+  }
+
+  @Test
   @Tag("slow")
   void everyWorkloadFillsItsRowsOnEveryEngine() throws IOException {
     JsonNode results = measured("--engines=lsm,rocksdb,rocksdb-tuned");
@@ -108,6 +131,10 @@ class MainTest {
 
   /** A look with very small stores. */
   private JsonNode measured(String... options) throws IOException {
+    return measured(0, options);
+  }
+
+  private JsonNode measured(int exitCode, String... options) throws IOException {
     Path out = temporary.resolve("out");
     String[] all = new String[options.length + 6];
     all[0] = "storage";
@@ -117,7 +144,7 @@ class MainTest {
     all[options.length + 3] = "--stores=" + temporary.resolve("stores");
     all[options.length + 4] = "--out=" + out;
     all[options.length + 5] = "--seed=2";
-    assertEquals(0, run(all), errors.toString());
+    assertEquals(exitCode, run(all), errors.toString());
     return new ObjectMapper().readTree(out.resolve("storage.json").toFile());
   }
 

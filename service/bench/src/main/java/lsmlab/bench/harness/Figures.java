@@ -31,9 +31,14 @@ public final class Figures {
     this.progress = progress;
   }
 
-  /** Runs the rounds. Each progress line begins with {@code what}. */
+  /**
+   * Runs the rounds. Each progress line begins with {@code what}.
+   *
+   * @throws IOException if one measurement fails; nothing of {@code what} is kept then, because ratios need whole rounds
+   */
   public void measure(String what, List<String> contestants, int rounds, Turn turn)
       throws IOException, InterruptedException {
+    Figures whole = new Figures(progress);
     for (int round = 0; round < rounds; round++) {
       for (String contestant : round % 2 == 0 ? contestants : contestants.reversed()) {
         progress.printf("%s %d/%d %s: ", what, round + 1, rounds, contestant);
@@ -42,9 +47,13 @@ public final class Figures {
         List<String> words = new ArrayList<>();
         values.forEach((metric, value) -> words.add(metric + " " + Numbers.text(value)));
         progress.println(String.join(", ", words));
-        values.forEach((metric, value) -> add(contestant, metric, value));
+        values.forEach((metric, value) -> whole.add(contestant, metric, value));
       }
     }
+    whole.runs.forEach(
+        (contestant, metrics) ->
+            metrics.forEach(
+                (metric, values) -> values.forEach(value -> add(contestant, metric, value))));
   }
 
   /** Adds the value of one run. */

@@ -17,7 +17,7 @@ import java.util.stream.Collectors;
 public final class Results {
 
   private final Path out;
-  private final Path page;
+  private Path page;
   private final Map<String, String> facts;
   private final StolenTime stolenBefore;
 
@@ -36,6 +36,11 @@ public final class Results {
   /** Adds a setting that the figures depend on. */
   public void fact(String name, Object value) {
     facts.put(name, value.toString());
+  }
+
+  /** Leaves the page as it is: not everything that it shows was measured. */
+  public void keepPage() {
+    page = null;
   }
 
   /** Writes everything and prints the tables. */
