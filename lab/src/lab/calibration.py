@@ -113,7 +113,7 @@ def calibration_file(checkout: Checkout) -> Path:
 def smallest_differences(starts: Sequence[Measurement], pairs: int) -> dict[str, float]:
     """Return by metric the smallest difference that a comparison of `pairs` pairs finds with a power of 80%.
 
-    All starts are of one variant, so two of them differ by √2 times the spread of one. Raises ValueError for fewer than
+    All starts are of one service, so two of them differ by √2 times the spread of one. Raises ValueError for fewer than
     four starts, or two pairs.
     """
     if len(starts) < 4 or pairs < 2:

@@ -51,7 +51,7 @@ class NoSpaceError(RunError):
 
 
 class CannotRunHereError(RunError):
-    """A run that was refused: this machine has no room for it, or the built service lacks its variant or engine."""
+    """A run that was refused: this machine has no room for it, or the built service lacks what it asks for."""
 
 
 class PhaseTimeoutError(RunError):

@@ -18,7 +18,7 @@ SPEC = DatasetSpec("pairs-2m", pairs=2_000_000, value_bytes=500, seed=1, tables=
 
 def repetition(directory: Path, engine: str, spec: DatasetSpec | None = SPEC) -> Repetition:
     made = None if spec is None else Dataset(spec, "hash", directory, {})
-    experiment = SimpleNamespace(service=SimpleNamespace(engine=engine))
+    experiment = SimpleNamespace(service=SimpleNamespace(parameter={"engine": engine}.get))
     return cast(Repetition, SimpleNamespace(dataset=made, experiment=experiment, log=directory / "service.log"))
 
 

@@ -120,18 +120,21 @@ def test_a_build_that_fails_shows_the_end_of_its_log(
 def test_a_service_without_an_image_is_not_asked(docker: FakeDocker, runtime: DockerRuntime) -> None:
     docker.answers([{"match": "image inspect", "code": 1}])
     with pytest.raises(RunError, match="not built yet"):
-        runtime.catalogue.variants()
+        runtime.catalogue.listed("variant")
 
 
 def test_choices_are_asked_once_an_image(docker: FakeDocker, runtime: DockerRuntime, tmp_path: Path) -> None:
     answer = '[{"name": "sync", "summary": "on the selector"}]'
     docker.answers([{"match": "image inspect", "stdout": "sha256:1\n"}, {"match": "variants --json", "stdout": answer}])
     another = DockerRuntime(Checkout(tmp_path / "checkout"))
-    assert [choice.name for choice in runtime.catalogue.variants() + another.catalogue.variants()] == ["sync", "sync"]
+    assert [choice.name for choice in runtime.catalogue.listed("variant") + another.catalogue.listed("variant")] == [
+        "sync",
+        "sync",
+    ]
     another.close()
     assert len(docker.calls("variants --json")) == 1
     docker.answers([{"match": "image inspect", "stdout": "sha256:2\n"}, {"match": "variants --json", "stdout": answer}])
-    runtime.catalogue.variants()
+    runtime.catalogue.listed("variant")
     assert len(docker.calls("variants --json")) == 2
 
 

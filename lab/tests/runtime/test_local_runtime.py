@@ -35,21 +35,21 @@ def test_the_service_is_asked_once_a_build(tmp_path: Path) -> None:
     java.chmod(0o755)
     catalogue = JarCatalogue(built, tmp_path / "cache", lambda: str(java))
     for _ in range(3):
-        choices = catalogue.variants()
+        choices = catalogue.listed("variant")
         assert [(choice.name, choice.summary) for choice in choices] == [("sync", "no pool")]
     assert len(asked.read_text().splitlines()) == 1
     os.utime(built, ns=(1, 1))
-    catalogue.variants()
+    catalogue.listed("variant")
     assert len(asked.read_text().splitlines()) == 2
 
 
 def test_an_unbuilt_service_and_one_that_fails_are_distinguished(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="not built yet") as caught:
-        JarCatalogue(tmp_path / "service.jar", tmp_path, lambda: "false").variants()
+        JarCatalogue(tmp_path / "service.jar", tmp_path, lambda: "false").listed("variant")
     assert "make build-service" in caught.value.hint
     built = jar(tmp_path / "service.jar", {})
     with pytest.raises(RunError, match="'variants' failed"):
-        JarCatalogue(built, tmp_path, lambda: "false").variants()
+        JarCatalogue(built, tmp_path, lambda: "false").listed("variant")
 
 
 def test_the_table_format_is_what_the_service_says_and_its_code_is_not_looked_at(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from lab.cli.output import console, plain_table, show_error, tell
 from lab.cli.runtimes import RUNTIMES, choose, default_name, runtime_class
 from lab.cli.settings import CLUSTER, Given, takes
 from lab.errors import InputError, LabError, did_you_mean
-from lab.experiment import Catalogue, Experiment, apply_overrides
+from lab.experiment import Catalogue, Experiment, apply_overrides, tenant
 from lab.paths import Checkout, find_checkout
 from lab.progress import Progress
 from lab.runtime.base import Runtime
@@ -71,17 +71,16 @@ def variants(given: Given) -> None:
     checkout = find_checkout()
     chosen = choose(checkout, given.get("runtime"), tell)
     table = plain_table()
-    table.add_column("variant")
+    table.add_column()
     table.add_column("what it does")
     try:
         with Console(stderr=True).status("building the service …") as status:
             _build(checkout, chosen, lambda line: status.update(Text(line)))
-        for choice in chosen.catalogue.variants():
-            table.add_row(choice.name, Text(choice.summary))
-        table.add_section()
-        table.add_row(Text("engine", style="bold"), Text("what it is", style="bold"))
-        for choice in chosen.catalogue.engines():
-            table.add_row(choice.name, Text(choice.summary))
+        for parameter in tenant.LISTED:
+            table.add_row(Text(parameter, style="bold"))
+            for choice in chosen.catalogue.listed(parameter):
+                table.add_row(choice.name, Text(choice.summary))
+            table.add_section()
     finally:
         chosen.close()
     console().print(table)
@@ -161,8 +160,8 @@ def _problems(checkout: Checkout, names: list[str], runtime: str | None) -> list
         tell(f"variants and engines were not checked, for the service cannot be built here: {error.message}")
         return problems
     for name, experiment in sound.items():
-        for kind, wanted in (("variant", experiment.service.variant), ("engine", experiment.service.engine)):
-            if wanted not in known[kind]:
+        for kind in tenant.LISTED:
+            if (wanted := experiment.service.parameter(kind)) not in known[kind]:
                 place = f"{catalogue.where(name, ('service', kind))}: service.{kind}: {wanted!r}"
                 near = did_you_mean(wanted, known[kind])
                 problems.append(InputError(f"{place}: no such {kind}{near}; available: {', '.join(known[kind])}"))
@@ -174,10 +173,7 @@ def _offered(checkout: Checkout, name: str | None) -> dict[str, list[str]]:
     runtime = choose(checkout, name, tell)
     try:
         _build(checkout, runtime, lambda _: None)
-        return {
-            "variant": [choice.name for choice in runtime.catalogue.variants()],
-            "engine": [choice.name for choice in runtime.catalogue.engines()],
-        }
+        return {kind: [choice.name for choice in runtime.catalogue.listed(kind)] for kind in tenant.LISTED}
     finally:
         runtime.close()
 

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from lab.errors import InputError
+from lab.experiment import tenant
 from lab.experiment.overrides import OVERRIDABLE
 from lab.runtime.base import Ports
 
@@ -40,11 +41,10 @@ SETTINGS: dict[str, Setting] = {
     "threads": Setting("Threads of the load generator; of several generators, of all together.", panel=_RUN),
     "connections": Setting("Connections, divided among the threads.", panel=_RUN),
     "repeat": Setting("Repetitions, each on a freshly started service.", panel=_RUN),
-    "variant": Setting("How the server runs requests; see `lab variants`.", "NAME", _RUN),
-    "engine": Setting("The storage engine: lsm, textbook, rocksdb, mvstore, memory, null.", "NAME", _RUN),
-    "workers": Setting("Worker threads, for variants that have them.", panel=_RUN),
-    "selectors": Setting("Selector threads; 0: one per CPU.", panel=_RUN),
-    "queue_capacity": Setting("Requests that may wait; further ones get 503.", panel=_RUN),
+    **{
+        name: Setting(f"{tenant.KNOWN[name].help}.", "NAME" if name in tenant.LISTED else "N", _RUN)
+        for name in tenant.OPTIONS
+    },
     "profile": Setting("off: leave out the profiled repetition, for a quick look.", "on|off", _RUN),
     "rounds": Setting("Fresh starts of each experiment; a claim needs 6.", variable=True),
     "blocks": Setting("Blocks, each a fresh start of both sides: 10."),

@@ -13,7 +13,8 @@ from lab.errors import InputError, close_matches, did_you_mean
 from lab.experiment.dataset_spec import DatasetSpec
 from lab.experiment.declaration import DECLARATION, Declaration, Place, YamlFile, read_declaration, read_yaml
 from lab.experiment.explain import explain
-from lab.experiment.model import Bytes, Count, Experiment, Rate, Reference, Strict
+from lab.experiment.model import Experiment, Rate, Reference
+from lab.experiment.quantities import Bytes, Count, Strict
 from lab.experiment.script import read_script
 from lab.paths import Checkout
 from lab.units import COUNT_FORM

@@ -7,15 +7,12 @@ The keys of the YAML are the fields' aliases (`duration: 1m`); the fields carry 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     PrivateAttr,
     StrictBool,
@@ -25,20 +22,9 @@ from pydantic import (
 )
 from pydantic_core import PydanticKnownError
 
-from lab.units import parse_bytes, parse_count, parse_duration_s, parse_milliseconds
-
-RESOLVED = "resolved"
-"""The context of validation for values that `Experiment.resolved()` wrote: numbers in the unit of their field."""
-
-
-def _parsed(parse: Callable[[object], Any]) -> BeforeValidator:
-    return BeforeValidator(lambda value, info: value if info.context == RESOLVED else parse(value))
-
-
-Count = Annotated[int, BeforeValidator(parse_count)]
-Seconds = Annotated[float, _parsed(parse_duration_s)]
-Milliseconds = Annotated[int, _parsed(parse_milliseconds)]
-Bytes = Annotated[int, BeforeValidator(parse_bytes)]
+from lab.experiment.quantities import RESOLVED, Count, Seconds, Strict
+from lab.experiment.service import ServiceSettings
+from lab.units import parse_duration_s
 
 
 def _one_line(value: object) -> object:
@@ -58,63 +44,7 @@ Line = Annotated[str, BeforeValidator(_one_line), Field(min_length=1)]
 Rate = Annotated[Count, Field(ge=1, le=10_000_000)]
 Event = Literal["cpu", "alloc", "lock", "wall", "nativemem"]
 
-_JVM_FLAGS_REFUSED = re.compile(r"-(jar|cp|classpath|-class-path|version|-version|h|help)\b")
 _PERCENTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?)")
-
-
-class Strict(BaseModel):
-    """Base of all: an unknown key is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_by_alias=True, validate_by_name=False)
-
-
-class ServiceSettings(Strict):
-    """The configuration of the service, within the ranges of the service itself (docs/contracts.md).
-
-    A key that is left out has the service's own default.
-    """
-
-    variant: Annotated[str, Field(pattern=r"^[a-z0-9-]+$")]
-    engine: Annotated[str, Field(pattern=r"^[a-z0-9-]+$")] = "lsm"
-    selectors: Annotated[Count, Field(ge=0, le=256)] | None = None
-    workers: Annotated[Count, Field(ge=1, le=1024)] | None = None
-    queue_capacity: Annotated[Count, Field(ge=1, le=2**20)] | None = None
-    deadline_ms: Annotated[Milliseconds | None, Field(alias="deadline", ge=1, le=3_600_000)] = None
-    queue_policy: Literal["reject-newest", "drop-oldest", "drop-late"] | None = None
-    idle: Literal["park", "yield", "spin"] | None = None
-    batch: Annotated[Count, Field(ge=1, le=4096)] | None = None
-    carriers: Annotated[Count, Field(ge=0, le=256)] | None = None
-    refusals_per_second_max: Annotated[Count, Field(ge=0, le=1_000_000)] | None = None
-    request: Literal["bytes", "bare", "library"] | None = None
-    durability: Literal["process", "power", "none"] | None = None
-    flush_threshold_bytes: Annotated[Bytes | None, Field(alias="flush_threshold", ge=4096, le=2**40)] = None
-    flush_threads: Annotated[Count, Field(ge=1, le=64)] | None = None
-    memtables_max: Annotated[Count, Field(ge=1, le=1024)] | None = None
-    compaction: Literal["leveled", "tiered", "off", "on"] | None = None
-    level0_tables_max: Annotated[Count, Field(ge=1, le=30)] | None = None
-    fanout: Annotated[Count, Field(ge=2, le=100)] | None = None
-    block_bytes: Annotated[Bytes | None, Field(ge=64, le=2**24)] = None
-    bloom_bits_per_key: Annotated[Count, Field(ge=0, le=64)] | None = None
-    compression: Literal["none", "lz4"] | None = None
-    compaction_bytes_per_second_max: Annotated[Bytes | None, Field(alias="compaction_rate_max", ge=0, le=2**40)] = None
-    flush_backlog: Literal["block", "fail", "unbounded"] | None = None
-    read: Literal["point", "merge"] | None = None
-    bloom: Literal["on", "off"] | None = None
-    max_value_bytes: Annotated[Bytes | None, Field(alias="max_value", ge=1, le=2**28)] = None
-    max_connections: Annotated[Count, Field(ge=1, le=2**20)] | None = None
-    jvm: tuple[str, ...] = ()
-
-    @field_validator("jvm")
-    @classmethod
-    def _are_flags(cls, flags: tuple[str, ...]) -> tuple[str, ...]:
-        for flag in flags:
-            if not flag.startswith("-") or any(c.isspace() for c in flag) or _JVM_FLAGS_REFUSED.match(flag):
-                raise ValueError(f"{flag!r} is not one flag of the JVM, such as -Xmx2g or -XX:+UseZGC")
-        return flags
-
-    def machine(self) -> dict[str, str | int]:
-        """Return the keys of service.yaml that this experiment sets."""
-        return self.model_dump(exclude={"jvm"}, exclude_none=True)
 
 
 class LoadSettings(Strict):

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from lab.errors import InputError
+from lab.experiment import tenant
 from lab.experiment.declaration import Place
 from lab.experiment.explain import explain
 from lab.experiment.model import Experiment
@@ -21,11 +22,7 @@ OVERRIDABLE: dict[str, Place] = {
     "threads": ("load", "threads"),
     "connections": ("load", "connections"),
     "repeat": ("repeat",),
-    "variant": ("service", "variant"),
-    "engine": ("service", "engine"),
-    "workers": ("service", "workers"),
-    "selectors": ("service", "selectors"),
-    "queue_capacity": ("service", "queue_capacity"),
+    **{name: ("service", name) for name in tenant.OPTIONS},
     "profile": ("profile",),
 }
 """The option's name, and the place in the declaration that it overrides."""
@@ -139,8 +136,9 @@ def _in_units(document: dict[str, Any]) -> dict[str, Any]:
     for key in ("duration", "warmup", "timeout"):
         if key in load:
             load[key] = f"{load[key]:.6f}s"
-    if "deadline" in document["service"]:
-        document["service"]["deadline"] = f"{document['service']['deadline']}ms"
+    for one in tenant.KNOWN.values():
+        if one.name.endswith("_ms") and one.key in document["service"]:
+            document["service"][one.key] = f"{document['service'][one.key]}ms"
     if document.get("profile"):
         document["profile"]["interval"] = f"{document['profile']['interval']:.6f}s"
     return document

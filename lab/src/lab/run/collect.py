@@ -32,11 +32,9 @@ def profile_spec(state: RunState) -> ProfileSpec | None:
 
 
 def _title(name: str, experiment: Experiment) -> str:
-    """Return the title of the pictures: experiment, variant, engine, workers, load."""
-    service, load = experiment.service, experiment.load
-    workers = "" if service.workers is None else f", {service.workers} workers"
-    offered = f"{load.connections} connections, {load.rate_per_s:,}/s"
-    return f"{name} · {service.variant} on {service.engine}{workers}, {offered}"
+    """Return the title of the pictures: experiment, service, load."""
+    load = experiment.load
+    return f"{name} · {experiment.service.label}, {load.connections} connections, {load.rate_per_s:,}/s"
 
 
 def collect(state: RunState, session: Session, progress: Progress) -> list[str]:

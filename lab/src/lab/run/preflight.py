@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lab import dataset
 from lab.errors import RefusedError, RunError, did_you_mean
-from lab.experiment import Catalogue, Experiment
+from lab.experiment import Catalogue, Experiment, tenant
 from lab.experiment.script import read_script
 from lab.paths import Checkout
 from lab.run.state import RunPlan
@@ -23,13 +23,10 @@ IMPORT_AMPLIFICATION = 2
 
 
 def check_choices(plan: RunPlan) -> None:
-    """Refuse a variant or an engine that the built service does not have."""
-    service = plan.experiment.service
-    for kind, wanted, ask in (
-        ("variant", service.variant, plan.runtime.catalogue.variants),
-        ("engine", service.engine, plan.runtime.catalogue.engines),
-    ):
-        known = [choice.name for choice in ask()]
+    """Refuse a word that the built service does not list."""
+    for kind in tenant.LISTED:
+        wanted = plan.experiment.service.parameter(kind)
+        known = [choice.name for choice in plan.runtime.catalogue.listed(kind)]
         if wanted not in known:
             overridden = kind in plan.overrides
             where = f"{kind.upper()}={wanted}" if overridden else f"service.{kind}: {wanted!r}"
@@ -63,7 +60,7 @@ def check_places(checkout: Checkout) -> None:
 def check_space(plan: RunPlan) -> None:
     """Refuse a run that the disk cannot hold: the dataset, its copies for a start, and the writes of PUTs."""
     checkout, experiment = plan.checkout, plan.experiment
-    load, engine = experiment.load, experiment.service.engine
+    load, engine = experiment.load, experiment.service.parameter("engine")
     made: list[tuple[int, str]] = []
     kept: list[tuple[int, str]] = []
     if experiment.dataset is not None:

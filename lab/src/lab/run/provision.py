@@ -19,7 +19,7 @@ def provide_dataset(state: RunState, active: ActivePhase, progress: Progress) ->
     if name is None:
         active.skip("the store is empty at the start")
         return
-    spec = Catalogue(checkout).dataset(name).written_for(state.plan.experiment.service.engine)
+    spec = Catalogue(checkout).dataset(name).written_for(state.plan.experiment.service.parameter("engine"))
     table_format = runtime.catalogue.table_format(spec.engine)
     if runtime.elsewhere is not None:
         hashed = dataset.dataset_hash(spec, table_format)

@@ -189,7 +189,7 @@ _PROGRESS = re.compile(r"copying the dataset into engine .*")
 
 def import_limit_s(repetition: Repetition) -> float:
     """Return how much longer than other services this one may take until it is ready."""
-    if repetition.dataset is None or repetition.experiment.service.engine in USES_THE_DATASET_ITSELF:
+    if repetition.dataset is None or repetition.experiment.service.parameter("engine") in USES_THE_DATASET_ITSELF:
         return 0.0
     return dataset.estimated_bytes(repetition.dataset.spec) / IMPORT_BYTES_PER_S
 

@@ -83,7 +83,7 @@ class Profiler(abc.ABC):
 
 
 class ServiceCatalogue(abc.ABC):
-    """The variants, engines and table format of the built service. RunError if it is not built.
+    """What the built service lists: the words of its parameters, and its table format. RunError if it is not built.
 
     An answer takes a JVM half a second, or a container, and a run asks five times. So the answers are kept in the file
     `cache`, if one is given, for as long as the same service is built. Not for use by two threads at once.
@@ -92,13 +92,9 @@ class ServiceCatalogue(abc.ABC):
     def __init__(self, cache: Path | None = None) -> None:
         self._cache = cache
 
-    def variants(self) -> list[Choice]:
-        """Return the server variants."""
-        return self._choices("variants")
-
-    def engines(self) -> list[Choice]:
-        """Return the storage engines."""
-        return self._choices("engines")
+    def listed(self, parameter: str) -> list[Choice]:
+        """Return the words of a parameter that the service lists itself, by its command `variants` or `engines`."""
+        return self._choices(f"{parameter}s")
 
     def table_format(self, engine: str | None = None) -> str:
         """Return the versions of the table format: they change when tables written earlier cannot be read any more.

@@ -43,7 +43,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Choice:
-    """A variant or an engine that the built service offers."""
+    """A word of a parameter that the built service offers."""
 
     name: str
     summary: str

@@ -19,7 +19,8 @@ from lab.errors import InputError, close_matches, did_you_mean
 from lab.experiment import Catalogue
 from lab.experiment.declaration import YamlFile, read_yaml
 from lab.experiment.explain import explain
-from lab.experiment.model import Event, Line, Strict
+from lab.experiment.model import Event, Line
+from lab.experiment.quantities import Strict
 from lab.paths import Checkout
 from lab.statistics import BLOCKS_MIN
 

@@ -184,7 +184,7 @@ def _compacted_at_start(timeline: Timeline, windows: list[Window]) -> list[int]:
 
 def waits_for_disk(manifest: Manifest) -> bool:
     """Return whether the response to a PUT waits until its record is on the disk."""
-    return manifest.experiment.resolved.service.durability == "power"
+    return bool(manifest.experiment.resolved.service.parameter("durability") == "power")
 
 
 def writes(manifest: Manifest) -> bool:
