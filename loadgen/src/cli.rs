@@ -29,6 +29,7 @@ Examples:
       one report for both generators
 
 Numbers take k, M and G (10k = 10000); times take us, ms, s, m and h (a bare number is seconds).
+If an option is given twice, its last value counts; only the headers of -H add up.
 
 Latency counts from the moment a request was due, not from the moment it was sent: a server that
 stalls is charged for every request that should have been sent during the stall.
@@ -106,10 +107,12 @@ pub struct Arguments {
 
     /// Statuses that count as served in addition to 200 to 399, such as 404 if keys may be missing.
     #[arg(long, value_name = "STATUS,…", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(100..=599))]
+    #[arg(action = clap::ArgAction::Set, num_args = 1)]
     pub expect: Vec<u16>,
 
     /// Rates and ramps in sequence, instead of -R and -d, such as 10k:30s,10k-50k:1m,50k:30s.
     #[arg(long, value_name = "STEPS", value_delimiter = ',', value_parser = Step::parse, conflicts_with = "rate")]
+    #[arg(action = clap::ArgAction::Set, num_args = 1)]
     pub rate_plan: Vec<Step>,
 
     /// Distribution of the due times of requests.

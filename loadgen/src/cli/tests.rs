@@ -72,6 +72,14 @@ fn a_rate_plan_takes_the_place_of_rate_and_duration() {
 }
 
 #[test]
+fn the_last_value_of_a_list_counts() {
+    let arguments = parse("--rate-plan 10:1s,20:1s --expect 404,410 --expect 500 --rate-plan 30:4s http://h").unwrap();
+    assert_eq!(arguments.schedule().duration_ns(), 4_000_000_000);
+    assert_eq!(arguments.expect, [500]);
+    assert_eq!(parse("-R1 -H A:b -H A:c http://h").unwrap().headers.len(), 2);
+}
+
+#[test]
 fn contradictory_values_are_refused() {
     let error = parse("-R10 -t8 -c4 http://h").unwrap().validate().unwrap_err();
     assert!(error.contains("raise -c or lower -t"), "{error}");
