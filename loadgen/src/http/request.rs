@@ -219,18 +219,16 @@ fn one_request(text: &[u8], number: u32) -> Result<(usize, usize), RequestError>
         Ok(httparse::Status::Partial) => return Err(RequestError::NoEndOfHeaders { number }),
         Err(error) => return Err(malformed(error.to_string())),
     };
-    let mut length = 0usize;
+    let mut length = None;
     for header in request.headers.iter() {
         if header.name.eq_ignore_ascii_case("content-length") {
-            length = std::str::from_utf8(header.value)
-                .ok()
-                .and_then(|value| value.trim().parse().ok())
-                .ok_or_else(|| malformed("Content-Length is not a number".to_owned()))?;
+            let wrong = || malformed("Content-Length is not a number, or there are two that differ".to_owned());
+            length = Some(super::content_length(header.value, length).ok_or_else(wrong)?);
         } else if header.name.eq_ignore_ascii_case("transfer-encoding") {
             return Err(RequestError::TransferEncoding);
         }
     }
-    let found = text.len() - head_length;
+    let (found, length) = (text.len() - head_length, length.map_or(0, |length| length as usize));
     if found < length { Err(RequestError::BodyTooShort { number, found, length }) } else { Ok((head_length, length)) }
 }
 
@@ -260,6 +258,12 @@ mod tests {
 
     #[test]
     fn the_first_request_of_a_batch_is_checked_in_full() {
+        let repeated = "PUT /a HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 1, 1\r\n\r\nx";
+        assert_eq!(Batch::of(repeated.as_bytes()).map(|batch| batch.count()), Ok(1));
+        for wrong in ["1, 2", "+1", "one"] {
+            let error = Batch::of(repeated.replace("1, 1", wrong).as_bytes()).unwrap_err().to_string();
+            assert!(error.contains("Content-Length is not a number, or there are two that differ"), "{wrong}: {error}");
+        }
         let waiting = b"GET /a HTTP/1.1\r\nContent-Length: 4\r\n\r\n";
         assert!(matches!(Batch::of(waiting), Err(RequestError::BodyTooShort { .. })));
         assert!(matches!(Batch::of(b"GET /\r\n\r\n"), Err(RequestError::Malformed { .. })));

@@ -256,13 +256,7 @@ impl BodyHeaders {
         match header.name.len() {
             14 if header.name.eq_ignore_ascii_case("content-length") => {
                 let wrong = || ParseError::ContentLength(shown(header.value));
-                let value = std::str::from_utf8(header.value).map_err(|_| wrong())?.trim();
-                let digits_only = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
-                let length = value.parse().ok().filter(|_| digits_only).ok_or_else(wrong)?;
-                if self.length.is_some_and(|earlier| earlier != length) {
-                    return Err(wrong());
-                }
-                self.length = Some(length);
+                self.length = Some(super::content_length(header.value, self.length).ok_or_else(wrong)?);
             }
             17 if header.name.eq_ignore_ascii_case("transfer-encoding") => {
                 // The coding `identity`, which RFC 9112 has removed, changes nothing.

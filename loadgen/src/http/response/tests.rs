@@ -134,6 +134,9 @@ fn malformed_responses_are_errors() {
     assert_eq!(error(b"HTTP/1.1 200 OK\r\nContent-Length: +5\r\n\r\n"), length("+5"));
     let huge = "99999999999999999999";
     assert_eq!(error(format!("HTTP/1.1 200 OK\r\nContent-Length: {huge}\r\n\r\n").as_bytes()), length(huge));
+    for wrong in ["5, 6", "5,", ",5", "5 5", "5,+5"] {
+        assert_eq!(error(format!("HTTP/1.1 200 OK\r\nContent-Length: {wrong}\r\n\r\n").as_bytes()), length(wrong));
+    }
     let two = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello";
     assert_eq!(error(two), length("6"));
     for bad in ["x\r\n", "\r\n", "5\r\nhelloX", "ffffffffffffffff\r\n", "5\rhello"] {
