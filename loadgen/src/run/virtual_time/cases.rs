@@ -48,7 +48,7 @@ fn a_request_that_is_still_in_its_delay_at_the_end_is_not_due() {
         assert_eq!((delayed.results.requests_due, delayed.results.unfinished.count), (0, 0), "{delay_ms}");
         assert!(!report(&delayed).contains("Unfinished"), "{}", report(&delayed));
     }
-    // Due at 0.1 s, 0.2 s, … 1.9 s and delayed by 150 ms: the last two are not due at 2 s. The server is silent from 1 s.
+    // Due at 0 s, 0.1 s, … 1.9 s and delayed by 150 ms: the last two are not due at 2 s. The server is silent from 1 s.
     let silent = Conditions { silent_from_ns: Some(START_NS + SECOND), ..QUICK };
     let late = run("-t1 -c1 -R10 -d2s", "function delay() return 150 end", silent);
     assert_eq!((late.results.requests_due, late.results.sum.requests, late.results.unfinished.count), (19, 9, 10));
