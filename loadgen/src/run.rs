@@ -171,9 +171,8 @@ pub fn run(arguments: &Arguments, interrupts: &Interrupts, out: &mut impl Write)
     out.write_all(head.as_bytes()).and_then(|()| out.flush()).map_err(print)?;
 
     let results = measure(arguments, interrupts, &threads, tls);
-    // What scripts print during the run comes before the report.
-    script.flush();
-    threads.iter().for_each(ThreadScript::flush);
+    // What scripts print during the run comes before the report, which begins on a line of its own.
+    threads.iter().for_each(ThreadScript::end_line);
     let results = results?;
 
     // Each output is written even if another failed; the first failure is the run's.

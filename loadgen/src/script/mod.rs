@@ -12,7 +12,7 @@ use crate::http::{Batch, Capture};
 use crate::target::Target;
 use mlua::{Function, Value};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use thiserror::Error;
@@ -99,7 +99,8 @@ impl MainScript {
             state.wrk()?.get::<Function>("init")?.call(args)
         };
         init().map_err(|error| ScriptError::in_function("init", &error))?;
-        ThreadScript::new(state, &handle)
+        state.end_line();
+        ThreadScript::new(state, &handle, &self.options)
     }
 
     /// Runs `setup(thread)` for a thread that another generator runs, so that the script counts that thread too.
@@ -115,6 +116,7 @@ impl MainScript {
             self.state.wrk()?.get::<Function>("setup")?.call::<()>(handle.clone())
         };
         setup().map_err(|error| ScriptError::in_function("setup", &error))?;
+        self.state.end_line();
         Ok((state, handle))
     }
 
@@ -132,11 +134,6 @@ impl MainScript {
             }
         };
         call().map_err(|error| ScriptError::in_function("done", &error))
-    }
-
-    /// Writes what `setup` has printed without an end of line so far.
-    pub fn flush(&self) {
-        self.state.flush();
     }
 }
 
@@ -162,7 +159,7 @@ pub struct ThreadScript {
 }
 
 impl ThreadScript {
-    fn new(state: State, handle: &ThreadHandle) -> Result<Self, ScriptError> {
+    fn new(state: State, handle: &ThreadHandle, options: &ScriptOptions) -> Result<Self, ScriptError> {
         let prepare = || -> mlua::Result<Self> {
             let fixed = match state.hook("is_dynamic")?.call::<bool>(())? {
                 true => None,
@@ -185,7 +182,9 @@ impl ThreadScript {
         };
         let script = prepare().map_err(|error| ScriptError::in_function("request", &error))?;
         if let Some(text) = &script.fixed {
-            Batch::of(text).map_err(|error| ScriptError::new(format!("request: {error}")))?;
+            let file = options.file.as_deref().unwrap_or(Path::new("no file"));
+            let wrong = |error| format!("script: {}: the request of the table wrk: {error}", file.display());
+            Batch::of(text).map_err(|error| ScriptError::new(wrong(error)))?;
         }
         Ok(script)
     }
@@ -219,10 +218,21 @@ impl ThreadScript {
 
     /// Lets the script make the next request, counts the requests in it into `batch`, and passes its text to `send`.
     pub fn request<R>(&self, batch: &mut Batch, send: impl FnOnce(&[u8]) -> R) -> Result<R, ScriptError> {
-        let text: mlua::String = self.request.call(()).map_err(|error| ScriptError::in_function("request", &error))?;
+        let failed = |error| ScriptError::in_function("request", &error);
+        let returned: Value = self.request.call(()).map_err(failed)?;
+        let kind = returned.type_name();
+        let Some(text) = self.state.lua.coerce_string(returned).map_err(failed)? else {
+            return Err(self.returned_wrong("request", format_args!("expected the text of a request, got {kind}")));
+        };
         let bytes = text.as_bytes();
-        batch.set(&bytes).map_err(|error| ScriptError::new(format!("script: request: {error}")))?;
+        batch.set(&bytes).map_err(|error| self.returned_wrong("request", format_args!("{error}")))?;
         Ok(send(&bytes))
+    }
+
+    /// Makes an error about what the script's function `name` has returned.
+    fn returned_wrong(&self, name: &str, what: std::fmt::Arguments<'_>) -> ScriptError {
+        let place = self.state.hook("place").and_then(|place| place.call::<String>(()));
+        ScriptError(format!("script: {name}: {}: {what}", place.unwrap_or_default()))
     }
 
     /// Passes a response to the script.
@@ -246,20 +256,16 @@ impl ThreadScript {
         if !self.delays {
             return Ok(0);
         }
-        let returned = || -> mlua::Result<Result<f64, String>> {
-            let returned: Value = self.delay.call(())?;
-            let number = self.state.lua.coerce_number(returned.clone())?;
-            Ok(number.filter(|ms| ms.is_finite() && *ms >= 0.0).ok_or(returned.to_string()?))
-        };
-        let delay_ms = returned().map_err(|error| ScriptError::in_function("delay", &error))?;
-        delay_ms
-            .map(|delay_ms| ((delay_ms * 1e6) as u64).min(DELAY_NS_MAX))
-            .map_err(|got| ScriptError::new(format!("script: delay: expected milliseconds from 0, got {got}")))
+        let delay_ms: f64 = self.delay.call(()).map_err(|error| ScriptError::in_function("delay", &error))?;
+        if !delay_ms.is_finite() || delay_ms < 0.0 {
+            return Err(self.returned_wrong("delay", format_args!("expected milliseconds from 0, got {delay_ms}")));
+        }
+        Ok(((delay_ms * 1e6) as u64).min(DELAY_NS_MAX))
     }
 
-    /// Writes what the script has printed without an end of line so far.
-    pub fn flush(&self) {
-        self.state.flush();
+    /// Writes what the script has printed so far, and ends its last line.
+    pub fn end_line(&self) {
+        self.state.end_line();
     }
 }
 

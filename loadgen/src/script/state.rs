@@ -35,20 +35,22 @@ impl State {
         // SAFETY: scripts are code that the user chose to run with all of this process's rights, as in wrk,
         // ffi and debug included; a script that breaks memory through them breaks its own run.
         let lua = unsafe { Lua::unsafe_new() };
-        let create = || -> mlua::Result<Table> {
-            let hooks = define_wrk(&lua, options)?;
-            search_modules_of_the_system(&lua)?;
+        let wrong = |error| ScriptError::new(format!("script: {}", message(&error)));
+        let hooks = define_wrk(&lua, options).map_err(wrong)?;
+        let state = Self { lua, hooks };
+        let run = || -> mlua::Result<()> {
+            search_modules_of_the_system(&state.lua)?;
             if let (Some(file), Some(source)) = (&options.file, source) {
                 let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-                hooks
-                    .get::<Function>("search_modules_in")?
-                    .call::<()>(lua.create_string(folder.as_os_str().as_bytes())?)?;
-                lua.load(source).set_name(format!("@{}", file.display())).exec()?;
+                let folder = state.lua.create_string(folder.as_os_str().as_bytes())?;
+                state.hook("search_modules_in")?.call::<()>(folder)?;
+                state.lua.load(source).set_name(format!("@{}", file.display())).exec()?;
             }
-            Ok(hooks)
+            Ok(())
         };
-        let hooks = create().map_err(|error| ScriptError::new(format!("script: {}", message(&error))))?;
-        Ok(Self { lua, hooks })
+        run().map_err(wrong)?;
+        state.end_line();
+        Ok(state)
     }
 
     /// The table `wrk`.
@@ -66,16 +68,16 @@ impl State {
         self.lua.globals().get::<Function>(name).is_ok()
     }
 
-    /// Writes what the script has printed without an end of line so far.
-    pub(super) fn flush(&self) {
+    /// Writes what the script has printed so far, and ends its last line.
+    pub(super) fn end_line(&self) {
         // Output that cannot be written does not end a run.
-        let _ = self.hook("flush").and_then(|flush| flush.call::<()>(()));
+        let _ = self.hook("end_line").and_then(|end_line| end_line.call::<()>(()));
     }
 }
 
 impl Drop for State {
     fn drop(&mut self) {
-        self.flush();
+        let _ = self.hook("flush").and_then(|flush| flush.call::<()>(()));
     }
 }
 

@@ -104,9 +104,14 @@ function hooks.is_dynamic()
   return type(request) == "function" or wrk.request ~= default_request
 end
 
+local number_of, getinfo = tonumber, debug.getinfo
+-- The function of the script that has returned a request or a delay.
+local called
+
 -- These look the script's function up at each call, because a script may replace it during the run.
 function hooks.request()
-  return (request or wrk.request)()
+  called = type(request) == "function" and request or wrk.request
+  return called()
 end
 
 function hooks.response(status, headers, body)
@@ -115,10 +120,16 @@ function hooks.response(status, headers, body)
   end
 end
 
--- Returns what the script's delay returns, in milliseconds; 0 for nil and booleans, as in wrk.
+-- Returns what the script's delay returns, in milliseconds; 0 for what is no number, as in wrk.
 function hooks.delay()
-  local delay_ms = delay and delay()
-  return type(delay_ms) ~= "boolean" and delay_ms or 0
+  called = delay
+  return delay and number_of((delay())) or 0
+end
+
+-- Where the function begins that was called last, for an error of what it returned.
+function hooks.place()
+  local info = getinfo(called, "S")
+  return info.short_src .. ":" .. info.linedefined
 end
 
 -- Makes `require` find modules in `folder` first. Not by package.path, because `;` and `?` in the folder's name would
@@ -149,12 +160,21 @@ local stdout = io.stdout
 local file = getmetatable(stdout).__index
 local write, flush, exit = file.write, file.flush, os.exit
 local parts, part_count, pending_bytes = {}, 0, 0
+-- Whether the last text that was written has no end of line.
+local line_is_open = false
 stdout:setvbuf("line")
 
 local function take_pending()
   local text = table.concat(parts)
   parts, part_count, pending_bytes = {}, 0, 0
   return text
+end
+
+local function emit(text)
+  if text ~= "" then
+    line_is_open = string.sub(text, -1) ~= "\n"
+  end
+  return write(stdout, text)
 end
 
 function file.write(self, ...)
@@ -180,12 +200,12 @@ function file.write(self, ...)
   if #lines < #text then
     parts, part_count, pending_bytes = { string.sub(text, #lines + 1) }, 1, #text - #lines
   end
-  return write(stdout, lines)
+  return emit(lines)
 end
 
 function file.flush(self)
   if self == stdout then
-    write(stdout, take_pending())
+    emit(take_pending())
   end
   return flush(self)
 end
@@ -213,6 +233,15 @@ end
 
 function hooks.flush()
   stdout:flush()
+end
+
+-- Writes what is pending and ends its line, because text of others follows.
+function hooks.end_line()
+  emit(take_pending())
+  if line_is_open then
+    emit("\n")
+  end
+  flush(stdout)
 end
 
 return hooks

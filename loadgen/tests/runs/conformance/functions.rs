@@ -46,12 +46,13 @@ fn response_sees_the_status_the_headers_and_the_body() {
 
 #[test]
 fn delay_is_in_milliseconds_and_may_return_nothing() {
-    for returned in ["", "return nil", "return false", "return true", "return 0", "return '1'", "return 0.5"] {
-        five(&format!("function delay() {returned} end"));
+    for returned in ["", "nil", "false", "true", "0", "'1'", "0.5", "'soon'", "{}", "print", "0, 5"] {
+        five(&format!("function delay() return {returned} end"));
     }
-    for (returned, wanted) in [("-1", "got -1"), ("'soon'", "got soon"), ("0/0", "got NaN"), ("{}", "got table")] {
-        let error = error_of(&format!("function delay() return {returned} end"));
-        assert!(error.contains("script: delay: expected milliseconds from 0, ") && error.contains(wanted), "{error}");
+    for (returned, wanted) in [("-1", "got -1"), ("'-1'", "got -1"), ("0/0", "got NaN"), ("1/0", "got inf")] {
+        let error = error_of(&format!("\nfunction delay() return {returned} end"));
+        assert!(error.contains("script: delay: ") && error.contains("script.lua:2: expected milliseconds from 0, "));
+        assert!(error.contains(wanted), "{error}");
     }
 }
 

@@ -34,6 +34,27 @@ fn scripts_print_whole_lines_in_order_before_the_report() {
 }
 
 #[test]
+fn text_without_an_end_of_line_keeps_its_order_and_does_not_run_into_the_report() {
+    let script = "io.write('top')
+        function setup() io.write('set', 'up') end
+        function init() io.write('in'); print('it'); io.write('rest of init') end
+        function request() io.write('.'); return wrk.format() end
+        function done() io.write('done') end";
+    let text = run_script(script, "-t2 -c2 -d30s -R100 --requests 6", &quick_server()).stdout();
+    let (before, report) = text.split_once("Running ").unwrap();
+    // The script's top level runs in the state of setup and in that of each thread.
+    let of_thread = "top\nsetup\ninit\nrest of init\n";
+    assert_eq!(before, format!("top\n{of_thread}{of_thread}"));
+    let lines: Vec<&str> = report.lines().collect();
+    assert!(lines[1].ends_with("2 threads and 2 connections"), "{text}");
+    assert_eq!(lines[2..4], ["...", "..."], "{text}");
+    assert!(lines[4].starts_with("  Thread calibration: ") && lines.last() == Some(&"done"), "{text}");
+    let flushed = "function request() io.write('.'); io.flush(); return wrk.format() end";
+    let text = run_script(flushed, FIVE, &quick_server()).stdout();
+    assert!(text.contains("\n.....\n  Thread calibration: "), "{text}");
+}
+
+#[test]
 fn text_without_an_end_of_line_is_printed_whole_and_not_copied_at_each_write() {
     // Copies of what is pending would be 200 MB in the first loop.
     let script = "function init()
@@ -144,6 +165,12 @@ fn an_error_of_a_script_ends_the_run_and_names_the_line() {
         ("function request() error('seen') end", "script.lua:1: seen"),
         ("function response() error('seen') end", "script.lua:1: seen"),
         ("function done() error('seen') end", "script.lua:1: seen"),
+        ("\nfunction request() return {} end", "script.lua:2: expected the text of a request, got table"),
+        ("\nfunction request() end", "script.lua:2: expected the text of a request, got nil"),
+        ("\nrequest = function() return 'GET' end", "script.lua:2: request 1 is cut short"),
+        ("function wrk.request() return '' end", "script.lua:1: the request is empty"),
+        ("\nfunction delay() return -1 end", "script.lua:2: expected milliseconds from 0"),
+        ("wrk.method = 'A B'", "script.lua: the request of the table wrk: request 1 is not an HTTP/1.1 request"),
     ] {
         let error = error_of(script);
         assert!(error.contains(wanted), "{script}: {error}");

@@ -56,6 +56,18 @@ fn a_response_that_is_cut_in_pieces_or_pipelined_is_one_response() {
 }
 
 #[test]
+fn a_length_that_a_response_repeats_is_accepted() {
+    for (repeated, lost) in [("5, 5", 0.0), ("5\r\nContent-Length: 5", 0.0), ("5, 6", 4.0)] {
+        let response = String::from_utf8(OK.to_vec())
+            .unwrap()
+            .replace("Content-Length: 5", &format!("Content-Length: {repeated}"));
+        let server = TruthServer::start(Manner::Respond(response.into_bytes(), Duration::ZERO));
+        let run = load_with("-t1 -c1 -d30s -R50 --requests 4", &server.url(), "");
+        assert_eq!((run.number("errors.read"), run.number("requests")), (lost, 4.0 - lost), "{repeated}");
+    }
+}
+
+#[test]
 fn a_header_that_is_given_twice_is_sent_twice() {
     let server = quick_server();
     let run = |headers: &[&str]| {
@@ -111,9 +123,13 @@ fn the_command_line_of_wrk2_has_its_meaning() {
 #[test]
 fn an_option_that_is_given_twice_has_its_last_value() {
     let server = quick_server();
-    let flags = "-t4 -c9 -d1h -R1k -T1s -L -s /nowhere.lua -t1 --connections 2 -d300ms --rate 20 -T2s -L";
+    let flags = "-t4 -c9 -d1h -R1k -T1s -L -s /nowhere.lua -t1 --connections 2 -d300ms --rate 20 -T2s -L \
+        --expect 404,410 --expect 500";
     let run = run_script("wrk.path = '/last'", flags, &server);
     assert!(run.output.status.success(), "{:?}", run.output);
     assert_eq!((run.number("threads"), run.number("connections"), run.number("requests_due")), (1.0, 2.0, 6.0));
+    assert_eq!(run.json["expect"], serde_json::json!([500]));
     assert!(server.texts()[0].starts_with("GET /last "), "{}", server.texts()[0]);
+    let help = String::from_utf8(command().arg("--help").output().unwrap().stdout).unwrap();
+    assert!(help.contains("If an option is given twice, its last value counts; only the headers of -H add up."));
 }
