@@ -106,7 +106,7 @@ def test_each_side_is_a_run_of_its_own(done: tuple[FakeCheckout, str]) -> None:
 def test_the_page_says_what_was_compared_and_how(done: tuple[FakeCheckout, str]) -> None:
     _, directory = record(done[0])
     page = (directory / "compare.html").read_text()
-    for text in ("same within 5.0%", "service.variant: stack against queue", "6 blocks", 'id="chart-blocks"',
+    for text in ("same within 5.0%", "service.variant: stack against queue", "6 blocks", 'id="chart-ratios"',
                  'href="a/report.html"', 'href="b/report.html"', "Seed of the order", SMALLEST):  # fmt: skip
         assert text in page, text
     assert "http://" not in page.replace("http://www.w3.org/", "")

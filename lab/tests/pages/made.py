@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from lab import report
@@ -161,7 +162,7 @@ def make_comparison(root: Path) -> Path:
         make_run(directory / side, Shape(rate=rate, repetitions=blocks, seconds=3, seed=ord(side), level=(3, slower)))
         report.write(directory / side)
         measured[side] = [
-            of_outputs(outputs, float(rate)).with_cpu(0.1 * slower)
+            replace(of_outputs(outputs, float(rate)), cpu_s=0.1 * slower)
             for source in measured_sources(directory / side)
             if (outputs := read_outputs(directory / side, source)) is not None
         ]

@@ -11,9 +11,10 @@ import pytest
 from hdrh.histogram import HdrHistogram
 from pydantic import ValidationError
 
+from lab.compare.measurement import Measured, of_run
 from lab.suite.declaration import Case, Finding
 from lab.suite.figures import CaseFigures
-from lab.suite.findings import Judged, judge, ratio_of
+from lab.suite.findings import Judged, against, judge
 from suite.made_up import EXPERIMENT, case, rates
 
 BASE = rates(800, 805, 795, 801, 799, 800)
@@ -40,7 +41,7 @@ def test_a_ratio_is_reproduced_if_its_whole_interval_lies_in_the_claim(
     other: list[dict[str, float]], verdict: str
 ) -> None:
     cases = {"sync": case("sync", BASE), "queue": case("queue", other)}
-    rule = {"kind": "ratio", "metric": "rate", "of": "queue", "to": "sync", "low": 0.9, "high": 0.96}
+    rule = {"kind": "ratio", "metric": "throughput", "of": "queue", "to": "sync", "low": 0.9, "high": 0.96}
     judged = judge(finding(**rule), cases)
     assert judged.verdict == verdict, judged
     assert "n = 6" in judged.ours
@@ -51,13 +52,13 @@ def test_a_ratio_is_reproduced_if_its_whole_interval_lies_in_the_claim(
 
 def test_a_claim_of_no_change_is_worded_as_equal() -> None:
     cases = {"sync": case("sync", BASE), "queue": case("queue", worse(0.06))}
-    judged = judge(finding(kind="ratio", metric="rate", of="queue", to="sync", low=1), cases)
+    judged = judge(finding(kind="ratio", metric="throughput", of="queue", to="sync", low=1), cases)
     assert judged.why == "claimed at least equal"
 
 
 def test_five_starts_are_too_few_whatever_they_say() -> None:
     cases = {"sync": case("sync", BASE[:5]), "queue": case("queue", worse(0.06)[:5])}
-    rule = {"kind": "ratio", "metric": "rate", "of": "queue", "to": "sync", "low": 0.9, "high": 0.96}
+    rule = {"kind": "ratio", "metric": "throughput", "of": "queue", "to": "sync", "low": 0.9, "high": 0.96}
     judged = judge(finding(**rule), cases)
     assert (judged.verdict, judged.why) == ("not comparable here", "too few starts to judge: 5, at least 6")
 
@@ -66,17 +67,24 @@ def test_rounds_are_paired_and_a_round_without_its_partner_does_not_count() -> N
     drift = [1000.0, 2000.0, 4000.0, 500.0, 3000.0, 1500.0, 700.0]
     slow, fast = case("sync", rates(*drift)), case("queue", rates(*(rate * 0.9 for rate in drift)))
     del slow.starts[2]
-    ratio = ratio_of(fast, slow, "rate")
-    assert ratio is not None
-    assert ratio.rounds == 6
-    assert ratio.value == pytest.approx(0.9)
-    assert ratio.certain
+    (ratio,) = against(fast, slow).metrics
+    assert ratio.name == "throughput"
+    assert ratio.blocks == 6
+    assert ratio.ratio == pytest.approx(0.9)
+    assert ratio.verdict == "worse"
 
 
 def test_a_claim_about_saturation_is_not_judged_if_the_service_kept_up() -> None:
     kept = rates(*[1000.0] * 6)
     cases = {"sync": case("sync", kept), "queue": case("queue", kept)}
-    saturated = {"kind": "ratio", "metric": "rate", "of": "queue", "to": "sync", "high": 0.99, "needs": "saturated"}
+    saturated = {
+        "kind": "ratio",
+        "metric": "throughput",
+        "of": "queue",
+        "to": "sync",
+        "high": 0.99,
+        "needs": "saturated",
+    }
     judged = judge(finding(**saturated), cases)
     assert judged.verdict == "not comparable here"
     assert "100.0% of 1,000/s" in judged.why
@@ -161,7 +169,7 @@ def test_a_ratio_that_was_not_measured_says_why() -> None:
     judged = judge(finding(kind="ratio", metric="p99.9", of="queue", to="sync", high=1.1), cases)
     assert judged.why == "fewer than 6 rounds have the p99.9 of queue and of sync"
     cases["queue"] = replace(case("queue", []), refused="ENGINE=x: no such engine")
-    judged = judge(finding(kind="ratio", metric="rate", of="queue", to="sync", high=1.1), cases)
+    judged = judge(finding(kind="ratio", metric="throughput", of="queue", to="sync", high=1.1), cases)
     assert judged.why == "queue cannot run here: ENGINE=x: no such engine"
 
 
@@ -176,7 +184,7 @@ def test_allocation_is_compared_start_by_start_like_every_other_metric() -> None
         )
 
     assert judged(6).verdict == "not reproduced"
-    assert "bytes allocated a request +99.8% (+99.6% to +99.9%, n = 6)" in judged(6).ours
+    assert "allocated a request +99.8% (+99.6% to +99.9%, n = 6)" in judged(6).ours
     assert judged(1).verdict == judged(5).verdict == "not comparable here"
     assert "5, at least 6" in judged(5).why
 
@@ -231,6 +239,7 @@ def test_a_finding_without_a_rule_gives_its_reason() -> None:
         ({"says": "x", "rule": {"kind": "ratio", "of": "a", "low": 1}}, "takes metric, to"),
         ({"says": "x", "rule": {"kind": "kept", "of": "a", "low": 2, "high": 1}}, "less than high"),
         ({"says": "x", "rule": {"kind": "latency", "metric": "cpu", "of": "a", "low": 2}}, "not a latency"),
+        ({"says": "x", "rule": {"kind": "ratio", "metric": "max", "of": "a", "to": "b", "low": 2}}, "has no ratio"),
     ],
 )
 def test_a_rule_that_cannot_be_computed_is_refused(document: dict[str, Any], message: str) -> None:
@@ -243,6 +252,7 @@ def test_percentiles_are_those_of_merged_histograms_never_an_average(tmp_path: P
     starts = case("sync", [{"rate": 1.0}] * 10).starts
     for number, one in enumerate(starts, 1):
         make_load(tmp_path / one.run / "measure" / "1", 100.0 if number == 10 else 1.0)
+    starts = [replace(one, measured=Measured.together(of_run(tmp_path / one.run, one.manifest))) for one in starts]
     figures = CaseFigures(Case("sync"), EXPERIMENT, starts, [], 10, [], tmp_path)
     percentiles = figures.latency.percentiles
     assert figures.latency.count == 10 * 1000

@@ -44,7 +44,7 @@ def test_a_pointer_reads_ratios_and_their_intervals(browser: Chrome, directory: 
     )
     told = browser.execute_script(press)
     assert "interval" in told
-    assert "starts each" in told
+    assert "rounds" in told
 
 
 def test_published_findings_are_small_files_that_stand_alone(directory: Path) -> None:

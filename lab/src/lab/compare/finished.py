@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from lab.analysis.outputs import measured_sources, read_outputs
 from lab.compare.conclusion import unfit_result
 from lab.compare.design import Design
 from lab.compare.judging import Question, change_of, in_words, judge_blocks, withdrawn
-from lab.compare.measurement import METRICS, Measured, of_outputs
+from lab.compare.measurement import METRICS, Measured, of_run
 from lab.compare.plan import calibrated_differences
 from lab.compare.record import ComparisonRecord, DesignRecord, Result, SideRecord
 from lab.compare.sides import differences
@@ -127,17 +126,7 @@ def _read(path: Path) -> Manifest:
 
 
 def _repetitions(path: Path, manifest: Manifest) -> list[Measured]:
-    rate = float(manifest.summary.rate_offered_per_s) if manifest.summary is not None else 0.0
-    cpu = {}
-    if manifest.summary is not None:
-        cpu = {r.source: r.service_cpu_us_per_request for r in manifest.summary.repetitions}
-    found = []
-    for source in measured_sources(path):
-        outputs = read_outputs(path, source)
-        if outputs is not None:
-            part = of_outputs(outputs, rate)
-            each = cpu.get(source)
-            found.append(part.with_cpu(None if each is None else each * part.requests / 1e6))
+    found = of_run(path, manifest)
     if not found:
         raise InputError(f"{path}: nothing was measured in this run")
     return found

@@ -33,12 +33,14 @@ LEADING = ("typical-p99", "p99", "typical-p50", "p50", THROUGHPUT.name)
 class Question:
     """The question: X, the metric that was declared if any, and whether A's and B's starts are pairs.
 
-    A declared metric is judged by itself, all others together; without one, all are judged together.
+    A declared metric is judged by itself, all others together; without one, all are judged together. `sample` is the
+    word for what the pairs are.
     """
 
     within: float
     metric: str | None = None
     in_pairs: bool = True
+    sample: str = "blocks"
 
 
 @dataclass(frozen=True)
@@ -55,40 +57,40 @@ class _Compared:
 def judge_blocks(a: Sequence[Measured], b: Sequence[Measured], question: Question, names: tuple[str, str]) -> Result:
     """Judge B against A; `names` are theirs, for the sentence. With `in_pairs`, a[i] and b[i] are one block.
 
-    Raises ValueError if a side has no block, or if pairs are wanted and the sides have different numbers of blocks.
+    Raises ValueError if pairs are wanted and the sides have different numbers of blocks.
     """
-    saturated = [letter for letter, side in zip(("a", "b"), (a, b), strict=True) if _saturated(side)]
+    shares = {letter: saturated_at(side) for letter, side in zip("ab", (a, b), strict=True)}
+    served = {letter: share for letter, share in shares.items() if share is not None}
     compared = [
         found
         for metric in METRICS
-        if not _lower_bounds(metric, (*a, *b)) and (found := _compared(metric, a, b, question)) is not None
+        if not lower_bounds(metric, (*a, *b)) and (found := _compared(metric, a, b, question)) is not None
     ]
     results = _results(compared, question)
-    cautions = []
-    if saturated:
-        which = " and ".join(names["ab".index(letter)] for letter in saturated)
-        cautions.append(
-            f"{which} served less than {REACHED:.0%} of the offered requests in most blocks, so latency measures the "
-            "backlog and the throughput decides"
-        )
+    cautions = [
+        f"{names['ab'.index(letter)]} served {numbers.share_down(share)} of the offered requests, so its latency "
+        "measures the backlog, and the requests served decide"
+        for letter, share in served.items()
+    ]
     for name, blocks in zip(names, (a, b), strict=True):
-        open_ended = {m.title: max(bounds) for m in METRICS if (bounds := _lower_bounds(m, blocks))}
+        open_ended = {m.title: max(bounds) for m in METRICS if (bounds := lower_bounds(m, blocks))}
         if open_ended:
             shown = ", ".join(f"{title} {numbers.latency(at, lower_bound=True)}" for title, at in open_ended.items())
             cautions.append(f"not compared, because so many requests of {name} had no response: {shown}")
     cautions += [
         f"{name} gave no response with an expected status: load.expect names the statuses that count as served"
         for name, side in zip(names, (a, b), strict=True)
-        if not any(block.served for block in side)
+        if side and not any(block.served for block in side)
     ]
     declared = next((result.name for result in results if result.name == question.metric), None)
     if question.metric is not None and declared is None:
         cautions.append(f"METRIC={question.metric} was not measured in two blocks or more")
-    chosen = THROUGHPUT.name if saturated else declared
+    chosen = THROUGHPUT.name if served else declared
     leading = _leading(results, chosen)
     if leading is None:
         verdict: ResultWord = "cannot tell"
-        sentence = f"Cannot tell: {'served' if saturated else 'every metric'} is known of fewer than two blocks."
+        what = THROUGHPUT.title if served else "every metric"
+        sentence = f"Cannot tell: {what} is known of fewer than two {question.sample}."
     else:
         results = [result.model_copy(update={"primary": result.name == leading.name}) for result in results]
         leading = next(result for result in results if result.primary)
@@ -98,7 +100,7 @@ def judge_blocks(a: Sequence[Measured], b: Sequence[Measured], question: Questio
         verdict=verdict,
         sentence=sentence,
         cautions=cautions,
-        saturated=saturated,  # type: ignore[arg-type]
+        saturated=list(served),  # type: ignore[arg-type]
         metrics=results,
     )
 
@@ -125,7 +127,7 @@ def _verdict(results: Sequence[MetricResult], leading: MetricResult, chosen: str
     return "better" if "better" in words else "worse" if "worse" in words else leading.verdict
 
 
-def _lower_bounds(metric: Metric, blocks: Sequence[Measured]) -> list[float]:
+def lower_bounds(metric: Metric, blocks: Sequence[Measured]) -> list[float]:
     """Return the lower bounds of a metric from the blocks in which it falls among the requests without a response.
 
     With one, the metric is not compared at all: to leave out that block would leave out a slow one.
@@ -135,10 +137,13 @@ def _lower_bounds(metric: Metric, blocks: Sequence[Measured]) -> list[float]:
     return [bound for block in blocks if (bound := block.lower_bound_ms(metric.percentile)) is not None]
 
 
-def _saturated(blocks: Sequence[Measured]) -> bool:
-    """Whether most blocks served too little: a burst on the machine affects one block, saturation all of them."""
-    shares = [block.served / block.due for block in blocks if block.due]
-    return bool(shares) and median(shares) < REACHED
+def saturated_at(blocks: Sequence[Measured]) -> float | None:
+    """Return the share that a saturated side served in its median block; None if it kept up.
+
+    A burst on the machine affects one block, saturation all of them.
+    """
+    shares = [share for block in blocks if (share := block.served_share) is not None]
+    return median(shares) if shares and median(shares) < REACHED else None
 
 
 def withdrawn(result: Result, reason: str) -> Result:
@@ -264,7 +269,7 @@ def _sentence(
 ) -> str:
     """Say what is certain of every metric: the leading one with its interval, the others by their change."""
     a, b = names
-    sample = f"{leading.blocks} blocks" if question.in_pairs else f"{leading.blocks} starts a side"
+    sample = f"{leading.blocks} {question.sample}" if question.in_pairs else f"{leading.blocks} starts a side"
     if verdict == "cannot tell" and leading.blocks < BLOCKS_MIN:
         few = f"{leading.title} is known of {sample}, and at least {BLOCKS_MIN} are needed"
         return f"Cannot tell {b} from {a}: {few}. Measured: {_figures(leading, sample)}."

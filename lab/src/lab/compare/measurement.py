@@ -13,10 +13,11 @@ from pathlib import Path
 from statistics import median
 
 from lab.analysis.histogram import Sample
-from lab.analysis.outputs import Outputs, read_outputs
+from lab.analysis.outputs import Outputs, measured_sources, read_outputs
 from lab.analysis.percentiles import label, supported
 from lab.compare.record import Window
 from lab.errors import RunError
+from lab.manifest import Manifest
 
 PERCENTILES = ("50", "90", "99", "99.9")
 STALL = 10.0
@@ -58,6 +59,11 @@ class Measured:
         return self.sample.percentile_ns(percentile) / 1e6
 
     @property
+    def served_share(self) -> float | None:
+        """The share of the offered requests that had an expected response; None if none was offered."""
+        return self.served / self.due if self.due else None
+
+    @property
     def served_per_s(self) -> float | None:
         """Requests with an expected response, a second."""
         return self.served / self.elapsed_s if self.elapsed_s else None
@@ -84,9 +90,10 @@ class Measured:
         """Return what one request used."""
         return None if used is None or not self.requests else used / self.requests
 
-    def with_cpu(self, cpu_s: float | None) -> Measured:
-        """Return the same with the service's CPU time, which has another source."""
-        return replace(self, cpu_s=cpu_s)
+    @staticmethod
+    def nothing() -> Measured:
+        """Return a block of which nothing is known."""
+        return Measured(Sample.empty(), 0, 0.0, 0.0, 0.0, None, None)
 
     @staticmethod
     def together(parts: Sequence[Measured]) -> Measured:
@@ -135,7 +142,7 @@ def _of_typical(p: str) -> Metric:
     return Metric(f"typical-{label(p)}", f"{label(p)} of the typical second", "ms", lambda m: m.typical_ms(p))
 
 
-THROUGHPUT = Metric("throughput", "served", "requests/s", lambda m: m.served_per_s, lower_is_better=False)
+THROUGHPUT = Metric("throughput", "requests served", "requests/s", lambda m: m.served_per_s, lower_is_better=False)
 METRICS: tuple[Metric, ...] = (
     *(_of_all(p) for p in PERCENTILES),
     *(_of_typical(p) for p in PERCENTILES),
@@ -146,6 +153,8 @@ METRICS: tuple[Metric, ...] = (
     Metric("alloc", "allocated a request", "bytes", lambda m: m.per_request(m.allocated_bytes)),
     Metric("gc", "garbage collection a minute", "ms", lambda m: m.gc_ms_a_minute, amount=True),
 )
+LONGEST = _of_all("100")
+"""No metric of a comparison: it grows with the number of requests."""
 
 
 def _scaled(value: float | None, factor: float) -> float | None:
@@ -155,6 +164,24 @@ def _scaled(value: float | None, factor: float) -> float | None:
 def measured(directory: Path, windows: Sequence[Window], rate_per_s: float) -> Measured:
     """Read the windows of one side from its run directory. RunError if the load generator left no report."""
     return Measured.together([_window(directory, window, rate_per_s) for window in windows])
+
+
+def of_run(directory: Path, manifest: Manifest) -> list[Measured]:
+    """Return what each repetition of a finished run measured; its manifest has what the service used a request."""
+    summary = manifest.summary
+    rate_per_s = float(summary.rate_offered_per_s) if summary is not None else 0.0
+    repetitions = summary.repetitions if summary is not None else []
+    used = {r.source: (r.service_cpu_us_per_request, r.allocated_bytes_per_request) for r in repetitions}
+    found = []
+    for source in measured_sources(directory):
+        outputs = read_outputs(directory, source)
+        if outputs is not None:
+            part = of_outputs(outputs, rate_per_s)
+            cpu_us, allocated = used.get(source, (None, None))
+            cpu_s = None if cpu_us is None else cpu_us * part.requests / 1e6
+            allocated = None if allocated is None else allocated * part.requests
+            found.append(replace(part, cpu_s=cpu_s, allocated_bytes=allocated))
+    return found
 
 
 def of_outputs(outputs: Outputs, rate_per_s: float, window: Window | None = None) -> Measured:

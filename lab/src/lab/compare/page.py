@@ -13,9 +13,9 @@ from rich.text import Text
 from lab.analysis.histogram import Sample
 from lab.analysis.outputs import measured_sources, read_outputs
 from lab.compare import tables
-from lab.compare.charts import ratio_chart
+from lab.compare.charts import RatioRow, ratio_chart
 from lab.compare.judging import change, difference_in_unit, in_unit
-from lab.compare.record import ComparisonRecord, MetricResult
+from lab.compare.record import ComparisonRecord, MetricResult, Result
 from lab.manifest import Manifest
 from lab.pages import write as pages
 from lab.pages.document import (
@@ -27,6 +27,7 @@ from lab.pages.document import (
     LinkList,
     Paragraph,
     Part,
+    Table,
     Verdict,
     after,
     present,
@@ -55,9 +56,10 @@ TONES = {
     "incomplete": "suspect",
 }
 OF_BLOCKS = (
-    "A block is one fresh start of each side. The verdict rests on the spread between blocks alone, whatever the "
-    "number of requests in them."
+    "Each dot is the ratio in one block, a fresh start of each side. The verdict rests on the spread between blocks "
+    "alone, whatever the number of requests in them."
 )
+OF_STARTS = "The verdict rests on the spread between the starts of each side."
 OF_PROFILES = "Recorded on one more start of each side, at the same rate and without the other side beside it."
 
 
@@ -109,7 +111,6 @@ def _document(directory: Path, record: ComparisonRecord) -> Document:
     )
     titles = " ".join(f"{letter} is {side.label}: {side.title}." for letter, side in (("A", record.a), ("B", record.b)))
     changed, gaps = _changed(directory)
-    ratios = ratio_chart(primary, record.design.within) if primary is not None else None
     percentiles = _percentiles(record, sides)
     return Document(
         file="compare",
@@ -126,10 +127,9 @@ def _document(directory: Path, record: ComparisonRecord) -> Document:
             section(
                 "metrics-section",
                 "Metrics",
-                (tables.metric_table(record) if result is not None else None)
-                or Paragraph("Nothing was judged.", "gap"),
+                *after(OF_BLOCKS if record.how == "in turns" else OF_STARTS, _ratios(record, result)),
+                _metrics(record, result) or Paragraph("Nothing was judged.", "gap"),
             ),
-            section("blocks", "Block by block", *after(OF_BLOCKS, ratios), name="Blocks"),
             section(
                 "latency",
                 "Latency by percentile",
@@ -166,15 +166,29 @@ def _cautions(record: ComparisonRecord) -> list[str]:
 
 def _figures(metric: MetricResult) -> list[Figure]:
     low, high = (difference_in_unit(metric, v) for v in (metric.difference_low, metric.difference_high))
-    name = metric.title[:1].upper() + metric.title[1:]
     return [
-        Figure(f"{name}, A", in_unit(metric, metric.a), "mean of the blocks"),
-        Figure(f"{name}, B", in_unit(metric, metric.b), "mean of the blocks"),
+        Figure(f"{metric.heading}, A", in_unit(metric, metric.a), "mean of the blocks"),
+        Figure(f"{metric.heading}, B", in_unit(metric, metric.b), "mean of the blocks"),
         Figure("B to A", numbers.ratio(metric.ratio), tables.interval(metric)),
         Figure("B − A", difference_in_unit(metric, metric.difference), f"{low} to {high}"),
         Figure("Blocks", str(metric.blocks), f"p {tables.p_value(metric.p_corrected)}"),
         Figure("Detectable", numbers.share(metric.detectable), "found in 4 of 5 such comparisons"),
     ]
+
+
+def _ratios(record: ComparisonRecord, result: Result | None) -> Chart | None:
+    """Draw B to A of each metric, the most important first."""
+    rows = [RatioRow("", one) for one in (result.metrics if result is not None else [])]
+    label = "The ratio B to A in each metric, of each block and of all blocks with its interval"
+    return ratio_chart("ratios", label, sorted(rows, key=lambda row: not row.metric.primary), record.design.within)
+
+
+def _metrics(record: ComparisonRecord, result: Result | None) -> Table | None:
+    if result is None:
+        return None
+    sample = "blocks" if record.how == "in turns" else "starts a side"
+    design = record.design
+    return tables.metric_table(result.metrics, design.within, sample=sample, declared=design.metric)
 
 
 def _percentiles(record: ComparisonRecord, sides: Sequence[Path]) -> Chart | None:

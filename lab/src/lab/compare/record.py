@@ -123,6 +123,11 @@ class MetricResult(Strict):
     verdict: VerdictWord
     log_ratios: list[float]
 
+    @property
+    def heading(self) -> str:
+        """The title with a capital."""
+        return self.title[:1].upper() + self.title[1:]
+
 
 class Result(Strict):
     """The verdict on B against A, the sentence that says which metrics are certain, and what limits it.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lab.compare.judging import difference_in_unit, in_unit
@@ -15,30 +15,48 @@ CHANGES_MAX = 12
 NOT_CALIBRATED = "unknown: there was no calibration (make calibrate)"
 
 
-def metric_table(record: ComparisonRecord) -> Table | None:
-    """Return every metric: both sides, B against A with its interval, p-values, blocks, verdict."""
-    if record.result is None or not record.result.metrics:
+def metric_table(
+    metrics: Sequence[MetricResult],
+    within: float,
+    *,
+    name: str = "metrics",
+    caption: str = "B against A in each metric",
+    sides: tuple[str, str] = ("A", "B"),
+    sample: str = "blocks",
+    declared: str | None = None,
+    folded: bool = False,
+) -> Table | None:
+    """Return every metric: both sides, B against A with its interval, p-values, blocks, verdict; None without any.
+
+    `sides` are the headings of the columns of A and B. A folded table has no note.
+    """
+    if not metrics:
         return None
-    design = record.design
-    rows: list[Row] = [_metric_row(metric, design.metric) for metric in record.result.metrics]
-    first = next((metric for metric in record.result.metrics if metric.primary), record.result.metrics[0])
-    each, sides = ("blocks", "") if record.how == "in turns" else ("starts", " a side")
+    first = next((metric for metric in metrics if metric.primary), metrics[0])
+    a, b = sides
     return Table(
-        "metrics",
-        "B against A in each metric",
-        ("Metric", "A", "B", "B to A", f"{first.confidence * 100:.4g}% interval", "B − A", "p", "n", "B is"),
-        rows,
+        name,
+        caption,
+        ("Metric", a, b, f"{b} to {a}", f"{first.confidence * 100:.4g}% interval", f"{b} − {a}", "p", "n", f"{b} is"),
+        [_metric_row(metric, declared) for metric in metrics],
         {1, 2, 3, 4, 5, 6, 7},
-        f"A and B are means over {each}, geometric except for amounts that may be 0; ratio and difference are of these "
-        f"means. n counts {each}{sides}. p is corrected by Holm over all metrics but a declared one. "
-        f"Same: the ratio lies within {numbers.share(design.within)} of equal.",
+        "" if folded else metric_note(within, sample),
+        folded=folded,
+    )
+
+
+def metric_note(within: float, sample: str) -> str:
+    """Return what the figures of `metric_table` are."""
+    return (
+        f"Figures are means over {sample}, geometric except for amounts that may be 0; ratio and difference are of "
+        f"these means. n counts {sample}. p is corrected by Holm over all metrics but a declared one. "
+        f"Same: the ratio lies within {numbers.share(within)} of equal."
     )
 
 
 def _metric_row(metric: MetricResult, declared: str | None) -> Row:
-    name = f"{metric.title[:1].upper()}{metric.title[1:]}"
     return [
-        (f"{name}, declared" if metric.name == declared else name),
+        (f"{metric.heading}, declared" if metric.name == declared else metric.heading),
         in_unit(metric, metric.a),
         in_unit(metric, metric.b),
         numbers.ratio(metric.ratio),

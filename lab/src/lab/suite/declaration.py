@@ -29,9 +29,10 @@ ROUNDS_DEFAULT = BLOCKS_MIN
 ROUNDS_MAX = 100
 TIMES = ("duration_s", "warmup_s")
 """Keys of a load that the experiments of a group have from its baseline."""
-Metric = Literal["rate", "p50", "p99", "p99.9", "max", "cpu", "alloc"]
-"""Figures that a rule can compare: served requests a second, latencies, the service's CPU time and its allocated bytes
-a request."""
+LATENCIES = ("p50", "p90", "p99", "p99.9", "max")
+Metric = Literal["p50", "p90", "p99", "p99.9", "max", "typical-p50", "typical-p90", "typical-p99", "typical-p99.9",
+                 "throughput", "cpu", "switches", "alloc"]  # fmt: skip
+"""Metrics of a comparison that a rule can use; the longest latency, which has no ratio, only in a rule of latency."""
 
 
 def _one_or_more(value: object) -> object:
@@ -80,8 +81,10 @@ class Rule(Strict):
             raise ValueError("a rule needs low, high or both: without them every figure reproduces the finding")
         if self.low >= self.high:
             raise ValueError(f"low ({self.low}) must be less than high ({self.high})")
-        if self.kind == "latency" and self.metric in ("rate", "cpu", "alloc"):
-            raise ValueError(f"{self.metric} is not a latency: use p50, p99, p99.9 or max")
+        if self.kind == "latency" and self.metric not in LATENCIES:
+            raise ValueError(f"{self.metric} is not a latency of all requests: use {', '.join(LATENCIES)}")
+        if self.kind == "ratio" and self.metric == "max":
+            raise ValueError("max grows with the number of requests, so it has no ratio: use p99.9")
         return self
 
 

@@ -1,23 +1,20 @@
 """The figures of a suite, read from its run directories: of each start, and of all starts of a case together.
 
-The sample of a claim is the start: its ratios, and the figures beside them, are geometric means over starts.
-Percentiles of all starts together come from merged histograms, never from an average of percentiles; no claim is based
-on them.
+The sample of a claim is the start, measured like a block of a comparison. Percentiles of all starts together come from
+merged histograms, never from an average of percentiles; no claim is based on them.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from statistics import geometric_mean
 from typing import Any
 
 from lab.analysis.histogram import Sample
-from lab.analysis.outputs import measured_sources, read_outputs
-from lab.analysis.percentiles import label
+from lab.compare.judging import REACHED
+from lab.compare.measurement import LONGEST, METRICS, THROUGHPUT, Measured, of_run
 from lab.errors import LabError
 from lab.experiment import Catalogue, Experiment
 from lab.manifest import Distribution, Manifest
@@ -27,8 +24,8 @@ from lab.series.answer import is_complete
 from lab.suite.declaration import Case, Suite
 from lab.suite.leaders import leaders_of, published_per_s
 
-KEPT_MIN = 0.99
-"""A service that answered less than this share of the offered rate was saturated."""
+METRIC_OF = {metric.name: metric for metric in (*METRICS, LONGEST)}
+"""What a rule can compare, by name."""
 
 
 @dataclass(frozen=True)
@@ -66,18 +63,18 @@ class Profile:
 
 @dataclass(frozen=True)
 class Start:
-    """One start of a service: its run, its figures by metric, and what disturbed it.
-
-    `lower_bounds` are metrics of latency that are only known to be at least the largest latency. They are in no
-    `figures`, as no claim can be based on them.
-    """
+    """One start of a service: its run, what it measured, and what disturbed it."""
 
     run: str
     round: int
     manifest: Manifest
-    figures: dict[str, float]
+    measured: Measured
+    offered_per_s: float | None
     troubles: list[str]
-    lower_bounds: frozenset[str] = frozenset()
+
+    def figure(self, metric: str) -> float | None:
+        """Return the figure of a metric; None if it was not measured, or is only a lower bound."""
+        return METRIC_OF[metric].value(self.measured)
 
     @property
     def p99(self) -> str:
@@ -109,13 +106,7 @@ class CaseFigures:
     @cached_property
     def sample(self) -> Sample:
         """The latencies of all undisturbed starts, their histograms merged."""
-        outputs = [
-            found
-            for start in self.starts
-            for source in measured_sources(self.results / start.run)
-            if (found := read_outputs(self.results / start.run, source)) is not None
-        ]
-        return Sample.merged(output.headline for output in outputs)
+        return Sample.merged(start.measured.sample for start in self.starts)
 
     @cached_property
     def latency(self) -> Distribution:
@@ -133,33 +124,28 @@ class CaseFigures:
 
     def mean(self, metric: str) -> float | None:
         """Return the mean of a rate or a cost over the starts; None if it was not measured in each."""
-        values = [start.figures[metric] for start in self.starts if metric in start.figures]
+        values = [value for start in self.starts if (value := start.figure(metric)) is not None]
         return sum(values) / len(values) if values and len(values) == len(self.starts) else None
 
-    def typical(self, metric: str, rounds: Collection[int] | None = None) -> float | None:
-        """Return the geometric mean of a metric over the starts in these rounds (None: in all) that measured it."""
-        values = [
-            start.figures[metric]
-            for start in self.starts
-            if start.figures.get(metric) and (rounds is None or start.round in rounds)
-        ]
-        return geometric_mean(values) if values else None
+    @property
+    def served_per_s(self) -> float | None:
+        """The mean of the requests served a second."""
+        return self.mean(THROUGHPUT.name)
 
     @property
     def offered_per_s(self) -> float | None:
         """The offered rate."""
-        return self.starts[0].figures.get("offered") if self.starts else None
+        return self.starts[0].offered_per_s if self.starts else None
 
     @property
     def kept(self) -> float | None:
-        """Requests answered ÷ requests offered, over all starts."""
-        offered, rate = self.mean("offered"), self.mean("rate")
-        return rate / offered if offered and rate is not None else None
+        """Requests served ÷ requests offered, over all starts; None without any."""
+        return Measured.together([start.measured for start in self.starts]).served_share if self.starts else None
 
     @property
     def keeps_up(self) -> bool:
-        """Whether the service answered what it was offered, so that its rate is the generator's; False if unknown."""
-        return self.kept is not None and self.kept >= KEPT_MIN
+        """Whether the service served what it was offered, so that its rate is the generator's; False if unknown."""
+        return self.kept is not None and self.kept >= REACHED
 
 
 def collect(
@@ -225,26 +211,9 @@ def case_of(planned: PlannedRun, cases: list[Case]) -> Case | None:
 
 def _start(results: Path, planned: PlannedRun, run: str) -> Start:
     manifest = Manifest.read(results / run / "run.json")
-    summary = manifest.summary
-    figures: dict[str, float | None] = {}
-    bounds: frozenset[str] = frozenset()
-    if summary is not None:
-        latency = summary.headline_ms
-        bounds = frozenset(label(percentile) for percentile in latency.lower_bounds)
-        figures = {
-            "offered": summary.rate_offered_per_s,
-            "rate": summary.goodput_per_s if summary.goodput_per_s is not None else summary.rate_achieved_per_s,
-            "p50": latency.percentiles.get("50"),
-            "p99": latency.percentiles.get("99"),
-            "p99.9": latency.percentiles.get("99.9"),
-            "max": latency.percentiles.get("100"),
-            "cpu": summary.service_cpu_us_per_request,
-            "alloc": summary.allocated_bytes_per_request,
-            "refused": (summary.refused or 0) / max(1, summary.requests),
-            "requests": float(summary.requests),
-        }
-    known = {name: value for name, value in figures.items() if value is not None and name not in bounds}
-    return Start(run, planned.round, manifest, known, troubles_of(manifest), bounds)
+    measured = Measured.together(of_run(results / run, manifest) or [Measured.nothing()])
+    offered_per_s = None if manifest.summary is None else float(manifest.summary.rate_offered_per_s)
+    return Start(run, planned.round, manifest, measured, offered_per_s, troubles_of(manifest))
 
 
 def troubles_of(manifest: Manifest) -> list[str]:

@@ -1,67 +1,33 @@
 """Findings: the result of each group of experiments, and whether it reproduces what was published.
 
-Claims are based on the rounds in which both sides were measured undisturbed: the logarithm of the ratio of each round,
-its t-interval (lab.statistics). With fewer than `BLOCKS_MIN` rounds nothing is claimed.
+Each experiment is judged against its baseline as a comparison judges B against A, over the rounds in which both were
+measured undisturbed. With fewer than `BLOCKS_MIN` rounds nothing is claimed.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from lab.compare.judging import Question, change, judge_blocks, lower_bounds
+from lab.compare.record import Result
+from lab.compare.tables import interval
 from lab.report import numbers
-from lab.statistics import BLOCKS_MIN, estimate, paired
+from lab.statistics import BLOCKS_MIN
 from lab.suite.declaration import Finding, Rule
-from lab.suite.figures import CaseFigures
+from lab.suite.figures import METRIC_OF, CaseFigures
 
 Verdict = Literal["reproduced", "not reproduced", "not comparable here"]
-CONFIDENCE = 0.95
 RATE_WITHIN = 0.01
 """Offered rates that differ by a larger share than this are different loads."""
 SAMPLES_MIN = 400
 """Below this number of samples, a share is uncertain by more than five percentage points."""
 WEIGHED = {"alloc": "the bytes in ", "lock": "the waiting time in "}
 """By event: the whole that its shares refer to, if it is not the number of samples."""
-TITLES = {
-    "rate": "requests served",
-    "p50": "p50",
-    "p99": "p99",
-    "p99.9": "p99.9",
-    "max": "longest latency",
-    "cpu": "service CPU a request",
-    "alloc": "bytes allocated a request",
-}
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """The ratio of a metric, `case` ÷ `baseline`, over `rounds` rounds: geometric mean and its interval."""
-
-    case: str
-    baseline: str
-    metric: str
-    value: float
-    low: float
-    high: float
-    rounds: int
-    each: tuple[tuple[int, float], ...] = ()
-
-    @property
-    def certain(self) -> bool:
-        """Whether there are enough rounds for a claim, and the interval excludes 1."""
-        return self.claimable and not self.low <= 1 <= self.high
-
-    @property
-    def claimable(self) -> bool:
-        """Whether there are enough rounds for a claim."""
-        return self.rounds >= BLOCKS_MIN
-
-    @property
-    def interval(self) -> str:
-        """The interval as text: "−8.1% to −4.0%"."""
-        return f"{numbers.ratio(self.low)} to {numbers.ratio(self.high)}"
+WITHIN = 0.05
+"""A ratio within this share of equal is the same, as by default in a comparison."""
 
 
 @dataclass(frozen=True)
@@ -75,32 +41,12 @@ class Judged:
     runs: tuple[str, ...]
 
 
-def ratio_of(case: CaseFigures, baseline: CaseFigures, metric: str) -> Ratio | None:
-    """Return the ratio of a metric over the rounds that are undisturbed on both sides; None for fewer than two.
-
-    None too if a start has only a lower bound of it: to leave out that start would leave out a slow one.
-    """
-    if _open(metric, case, baseline):
-        return None
-    of_baseline = {start.round: start.figures.get(metric) for start in baseline.starts}
-    each = [
-        (start.round, ours / theirs)
-        for start in case.starts
-        if (ours := start.figures.get(metric)) and (theirs := of_baseline.get(start.round))
-    ]
-    if len(each) < 2:
-        return None
-    found = estimate(paired([math.log(ratio) for _, ratio in each]), CONFIDENCE)
-    return Ratio(
-        str(case.case),
-        str(baseline.case),
-        metric,
-        math.exp(found.mean),
-        math.exp(found.low),
-        math.exp(found.high),
-        len(each),
-        tuple(each),
-    )
+def against(case: CaseFigures, baseline: CaseFigures) -> Result:
+    """Judge a case against its baseline like the sides of a comparison; its blocks are the rounds that both have."""
+    of_baseline = {start.round: start.measured for start in baseline.starts}
+    pairs = [(of_baseline[one.round], one.measured) for one in case.starts if one.round in of_baseline]
+    names = str(baseline.case), str(case.case)
+    return judge_blocks([a for a, _ in pairs], [b for _, b in pairs], Question(WITHIN, sample="rounds"), names)
 
 
 def judge(finding: Finding, cases: Mapping[str, CaseFigures]) -> Judged:
@@ -173,38 +119,42 @@ def _part(rule: Rule, case: CaseFigures, cases: Mapping[str, CaseFigures]) -> _P
         return _ratio_part(rule, case, cases[rule.to or ""])
     if rule.kind == "share":
         return _share_part(rule, case)
-    metric = "rate" if rule.kind == "kept" else rule.metric or ""
+    if rule.kind == "kept":
+        return _bounded_part(rule, case, [start.measured.served_share for start in case.starts])
+    metric = rule.metric or ""
     if open_ended := _open(metric, case):
-        return _Part(0, 0, f"{case.case}: {TITLES[metric]} not known", open_ended)
-    values = [
-        start.figures[metric] / (start.figures["offered"] if rule.kind == "kept" else 1.0)
-        for start in case.starts
-        if metric in start.figures
-    ]
+        return _Part(0, 0, f"{case.case}: {METRIC_OF[metric].title} not known", open_ended)
+    return _bounded_part(rule, case, [start.figure(metric) for start in case.starts])
+
+
+def _bounded_part(rule: Rule, case: CaseFigures, each: Sequence[float | None]) -> _Part:
+    """Return the figure that every start has to keep a bound of."""
+    values = [value for value in each if value is not None]
     few = _too_few(len(values))
     if not values:
         return _Part(0, 0, f"{case.case}: not measured", few)
     low, high = min(values), max(values)
     upper = math.isfinite(rule.high)
     bound = f"at {'most' if upper else 'least'} "
-    if rule.kind == "kept":
+    if rule.metric is None:
         bound += f"{numbers.share_up(high) if upper else numbers.share_down(low)} of the offered rate"
     else:
-        bound = f"{TITLES[metric]} {bound}{numbers.latency(high if upper else low)}"
+        bound = f"{METRIC_OF[rule.metric].title} {bound}{numbers.latency(high if upper else low)}"
     return _Part(low, high, f"{case.case}: {bound} in each start, n = {len(values)}", few)
 
 
 def _ratio_part(rule: Rule, case: CaseFigures, baseline: CaseFigures) -> _Part:
-    ratio = ratio_of(case, baseline, rule.metric or "")
-    what = TITLES[rule.metric or ""]
-    if ratio is None:
+    name = rule.metric or ""
+    title = METRIC_OF[name].title
+    found = next((one for one in against(case, baseline).metrics if one.name == name), None)
+    if found is None or found.ratio_low is None or found.ratio_high is None:
         why = (
-            _open(rule.metric or "", case, baseline)
-            or f"fewer than {BLOCKS_MIN} rounds have the {rule.metric} of {case.case} and of {baseline.case}"
+            _open(name, case, baseline)
+            or f"fewer than {BLOCKS_MIN} rounds have the {name} of {case.case} and of {baseline.case}"
         )
-        return _Part(0, 0, f"{case.case}: {what} not measured on both sides", why)
-    text = f"{case.case}: {what} {numbers.ratio(ratio.value)}"
-    return _Part(ratio.low, ratio.high, f"{text} ({ratio.interval}, n = {ratio.rounds})", _too_few(ratio.rounds))
+        return _Part(0, 0, f"{case.case}: {title} not measured on both sides", why)
+    text = f"{case.case}: {title} {change(found)} ({interval(found)}, n = {found.blocks})"
+    return _Part(found.ratio_low, found.ratio_high, text, _too_few(found.blocks))
 
 
 def _share_part(rule: Rule, case: CaseFigures) -> _Part:
@@ -235,7 +185,8 @@ def _share_part(rule: Rule, case: CaseFigures) -> _Part:
 
 def _open(metric: str, *cases: CaseFigures) -> str:
     """Return why a metric of latency is only a lower bound, or an empty string if it is known in each start."""
-    which = [str(case.case) for case in cases if any(metric in start.lower_bounds for start in case.starts)]
+    known = METRIC_OF[metric]
+    which = [str(case.case) for case in cases if lower_bounds(known, [start.measured for start in case.starts])]
     return (
         f"so many requests of {' and of '.join(which)} had no response that {metric} is a lower bound" if which else ""
     )

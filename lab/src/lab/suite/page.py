@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab.compare.tables import metric_note, metric_table
 from lab.experiment import Catalogue
 from lab.manifest import Manifest
 from lab.pages import write as pages
@@ -19,7 +20,6 @@ from lab.pages.document import (
     Paragraph,
     Part,
     Section,
-    paragraph,
     present,
     section,
     sentence,
@@ -31,10 +31,10 @@ from lab.report import numbers
 from lab.report.data import local_time
 from lab.series import Answer
 from lab.suite import tables
-from lab.suite.charts import latency_chart, ratio_chart, sweep_charts
+from lab.suite.charts import latency_chart, ratios_chart, sweep_charts
 from lab.suite.declaration import TIMES, Suite, read_suite
 from lab.suite.figures import CaseFigures, collect, is_fitted
-from lab.suite.findings import Judged, judge
+from lab.suite.findings import WITHIN, Judged, judge
 from lab.suite.flames import EVENTS, flames_of
 from lab.suite.sentences import GroupAnswer, Sentence, answer_alone, answer_group
 
@@ -89,7 +89,7 @@ def gather(checkout: Checkout, answer: Answer, *, link: str = TO_RESULTS) -> Con
         counts = Counter[str](one.verdict for one in judged)
         headlines.append("Published findings: " + ", ".join(f"{counts[v]} {v}" for v in TONES if counts[v]))
     charts = [
-        [ratio_chart(one.name, one.ratios), latency_chart(one.name, _cases_of(suite, one.name, collected))]
+        [ratios_chart(one.name, one.results), latency_chart(one.name, _cases_of(suite, one.name, collected))]
         for one in answers
     ]
     sweeps = sweep_charts(further)
@@ -153,13 +153,29 @@ def _cases_of(suite: Suite, name: str, cases: dict[str, CaseFigures]) -> list[Ca
 
 def _group(number: int, found: GroupAnswer, charts: list[Chart | None], cases: list[CaseFigures], link: str) -> Section:
     ratios, latency = charts
-    against = present(ratios, paragraph(found.by_chance, "note"))
+    judged = [
+        metric_table(
+            result.metrics,
+            WITHIN,
+            name=f"metrics-{number}-{at}",
+            caption=f"{name} against {cases[0].case} in each metric",
+            sides=(str(cases[0].case), name),
+            sample="rounds",
+            folded=True,
+        )
+        for at, (name, result) in enumerate(found.results.items(), 1)
+    ]
     return section(
         f"group-{number}",
         found.name,
         Paragraph(found.headline),
         _claims(found.sentences, link) if found.sentences else None,
-        Part("Against the baseline, round by round", against) if ratios is not None else None,
+        Part(
+            "Against the baseline, round by round",
+            present(ratios, *judged, Paragraph(metric_note(WITHIN, "rounds"), "note")),
+        )
+        if ratios is not None
+        else None,
         Part("Latency by percentile", [latency]) if latency is not None else None,
         tables.figure_table(found.name, f"{found.name}: figures", cases),
         *(tables.category_table(found.name, event, cases) for event in EVENTS),

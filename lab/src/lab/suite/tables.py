@@ -27,9 +27,9 @@ def figure_table(name: str, caption: str, cases: Sequence[CaseFigures]) -> Table
                 str(case.case),
                 (str(len(case.starts)) + (f" of {case.planned}" if len(case.starts) < case.planned else "")),
                 numbers.rate(case.offered_per_s),
-                numbers.rate(case.mean("rate")),
+                numbers.rate(case.served_per_s),
                 *[_latency(case, percentile) for percentile in PERCENTILES],
-                numbers.count(sum(start.figures.get("requests", 0) for start in case.starts) or None),
+                numbers.count(sum(start.measured.requests for start in case.starts) or None),
                 (numbers.UNKNOWN if cpu is None else f"{numbers.significant(cpu)} µs"),
             ]
         )
@@ -112,7 +112,7 @@ def run_table(answer: Answer, cases: Sequence[CaseFigures], link: str) -> Table:
                 str(planned.round),
                 planned.name,
                 Cell(start.run.rpartition("/")[2], "", f"{link}{start.run}/report.html" if link else ""),
-                numbers.rate(start.figures.get("rate")),
+                numbers.rate(start.measured.served_per_s),
                 start.p99,
                 (validity.state if validity is not None else "unjudged"),
                 (
