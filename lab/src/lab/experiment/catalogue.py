@@ -29,6 +29,7 @@ class DatasetDeclaration(Strict):
     tables: Annotated[Count, Field(ge=1, le=4096)] = 1
     overlapping: Literal[True] | None = None
     unique_percent: Annotated[Count, Field(ge=1, le=100)] | None = None
+    one_byte_pairs: Annotated[Count, Field(ge=1, le=1_000_000_000)] | None = None
     block_bytes: Annotated[Bytes | None, Field(ge=64, le=2**24)] = None
     bloom_bits_per_key: Annotated[Count, Field(ge=0, le=64)] | None = None
     compression: Literal["none", "lz4"] | None = None

@@ -26,6 +26,7 @@ class DatasetSpec:
     tables: int
     overlapping: bool | None = None
     unique_percent: int | None = None
+    one_byte_pairs: int | None = None
     block_bytes: int | None = None
     bloom_bits_per_key: int | None = None
     compression: str | None = None

@@ -94,6 +94,13 @@ public final class LoadDatasetCommand implements Callable<Integer> {
   private int uniquePercent;
 
   @Option(
+      names = "--one-byte-pairs",
+      defaultValue = "0",
+      description =
+          "Number of pairs, from the first one on, whose value has one byte (default: ${DEFAULT-VALUE}).")
+  private long oneBytePairs;
+
+  @Option(
       names = "--block-bytes",
       defaultValue = "4096",
       description =
@@ -163,7 +170,7 @@ public final class LoadDatasetCommand implements Callable<Integer> {
 
   private PairGenerator generator() {
     try {
-      return new PairGenerator(valueBytes, uniquePercent, seed);
+      return new PairGenerator(valueBytes, uniquePercent, seed, oneBytePairs);
     } catch (IllegalArgumentException e) {
       throw new ParameterException(spec.commandLine(), e.getMessage(), e);
     }
@@ -250,6 +257,7 @@ public final class LoadDatasetCommand implements Callable<Integer> {
     object.put("value_bytes", valueBytes);
     object.put("seed", seed);
     object.put("unique_percent", uniquePercent);
+    object.put("one_byte_pairs", oneBytePairs);
     object.put("tables", result.tables());
     object.put("overlapping", overlapping);
     object.put("block_bytes", blockBytes);

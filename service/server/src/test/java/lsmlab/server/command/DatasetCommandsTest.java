@@ -144,6 +144,22 @@ class DatasetCommandsTest {
   }
 
   @Test
+  void theFirstPairsOfADatasetCanHaveValuesOfOneByte() throws IOException {
+    Path dir = temporary.resolve("one-byte");
+    Outcome outcome = load(dir, "--one-byte-pairs", "10");
+    assertEquals(0, outcome.exit(), outcome.err());
+    assertEquals(10, new ObjectMapper().readTree(outcome.out()).get("one_byte_pairs").asInt());
+    byte[] key = new byte[PairGenerator.KEY_BYTES];
+    try (Engine engine = LsmEngine.open(LsmOptions.of(dir))) {
+      for (int i = 0; i < 20; i++) {
+        PairGenerator.key(i, key);
+        assertEquals(i < 10, engine.get(key).length == 1, "pair " + i);
+      }
+    }
+    assertEquals(2, load(temporary.resolve("none"), "--one-byte-pairs", "-1").exit());
+  }
+
+  @Test
   void theLayoutOfTablesIsTheCallersChoice() throws IOException {
     long plain = bytes(load(temporary.resolve("plain"), "--unique-percent", "25"));
     long small = bytes(load(temporary.resolve("small"), "--block-bytes", "256"));

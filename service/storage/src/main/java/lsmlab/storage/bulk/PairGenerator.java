@@ -9,7 +9,8 @@ import java.nio.charset.StandardCharsets;
  * <p>Key i is {@code k} followed by i in nine digits. The length of a value is uniformly
  * distributed between 90% and 110% of the mean. Its bytes are random characters from a set of 64
  * printable ASCII characters, so compression saves at most a quarter. If {@code uniquePercent} is
- * below 100, the rest of the value repeats its unique part. The random numbers come from SplitMix64
+ * below 100, the rest of the value repeats its unique part. The first {@code oneBytePairs} pairs have
+ * values of one byte instead: few small pairs that are asked for, among many that fill the store. The random numbers come from SplitMix64
  * (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014), seeded by a mix of
  * seed and i. Immutable.
  */
@@ -30,31 +31,47 @@ public final class PairGenerator {
   private final int valueBytes;
   private final int uniquePercent;
   private final long seed;
+  private final long oneBytePairs;
+
+  /** Generates values of {@code valueBytes} for all pairs. */
+  public PairGenerator(int valueBytes, int uniquePercent, long seed) {
+    this(valueBytes, uniquePercent, seed, 0);
+  }
 
   /**
    * @param valueBytes mean length of a value in bytes, 0 to 64 MiB
    * @param uniquePercent percentage of a value that is random, 1 to 100; at 25 a value compresses
    *     to about a quarter
+   * @param oneBytePairs number of pairs, from the first one on, whose value has one byte; 0 for none
    */
-  public PairGenerator(int valueBytes, int uniquePercent, long seed) {
+  public PairGenerator(int valueBytes, int uniquePercent, long seed, long oneBytePairs) {
     if (valueBytes < 0 || valueBytes > 64 * 1024 * 1024) {
       throw new IllegalArgumentException("value bytes must be 0 to 67108864, not " + valueBytes);
     }
     if (uniquePercent < 1 || uniquePercent > 100) {
       throw new IllegalArgumentException("unique percent must be 1 to 100, not " + uniquePercent);
     }
+    if (oneBytePairs < 0) {
+      throw new IllegalArgumentException("one-byte pairs must be 0 or more, not " + oneBytePairs);
+    }
     this.valueBytes = valueBytes;
     this.uniquePercent = uniquePercent;
     this.seed = seed;
+    this.oneBytePairs = oneBytePairs;
   }
 
   /** Longest value in bytes. */
   public int valueBytesMax() {
-    return (int) (valueBytes * 110L / 100);
+    return Math.max(oneBytePairs > 0 ? 1 : 0, (int) (valueBytes * 110L / 100));
   }
 
-  private int valueBytesMin() {
-    return (int) ((valueBytes * 90L + 99) / 100);
+  private int length(long number, long random) {
+    if (number < oneBytePairs) {
+      return 1;
+    }
+    int min = (int) ((valueBytes * 90L + 99) / 100);
+    int max = (int) (valueBytes * 110L / 100);
+    return min + (int) Math.unsignedMultiplyHigh(random, max - min + 1L);
   }
 
   /** Writes key {@code number} to the start of the array. */
@@ -77,9 +94,8 @@ public final class PairGenerator {
    */
   public int value(long number, byte[] value) {
     long state = mix(mix(seed + GAMMA) ^ (number * 0xD6E8FEB86659FD93L));
-    int min = valueBytesMin();
     state += GAMMA;
-    int length = min + (int) Math.unsignedMultiplyHigh(mix(state), valueBytesMax() - min + 1L);
+    int length = length(number, mix(state));
     int unique = (int) Math.ceilDiv((long) length * uniquePercent, 100L);
     for (int at = 0; at < unique; ) {
       state += GAMMA;

@@ -80,6 +80,21 @@ class PairGeneratorTest {
     assertThrows(IllegalArgumentException.class, () -> new PairGenerator(500, 101, 1));
   }
 
+  @Test
+  void theFirstPairsCanHaveValuesOfOneByte() {
+    PairGenerator generator = new PairGenerator(500, 100, 1, 3);
+    byte[] value = new byte[generator.valueBytesMax()];
+    byte[] same = new byte[value.length];
+    for (int i = 0; i < 3; i++) {
+      assertEquals(1, generator.value(i, value));
+    }
+    int length = generator.value(3, value);
+    assertEquals(length, new PairGenerator(500, 100, 1).value(3, same));
+    assertArrayEquals(Arrays.copyOf(same, length), Arrays.copyOf(value, length));
+    assertEquals(1, new PairGenerator(0, 100, 1, 1).valueBytesMax());
+    assertThrows(IllegalArgumentException.class, () -> new PairGenerator(500, 100, 1, -1));
+  }
+
   /** Pinned, because programs that check responses generate the values again. */
   @Test
   void aValueDependsOnlyOnSeedAndNumber() {
