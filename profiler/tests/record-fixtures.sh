@@ -95,6 +95,8 @@ rocksdb-put array-queue rocksdb cpu put.lua 20000 4194304 90000
 range sync lsm cpu range 0 67108864 90000
 virtual-mixed virtual-threads lsm cpu mixed.lua 10000 4194304 90000
 stack-put stack lsm cpu,alloc,lock put.lua 15000 4194304 90000
+textbook-put executor-stack textbook cpu,alloc,lock put.lua 15000 4194304 30000
+textbook-mixed executor-array textbook cpu,alloc mixed.lua 8000 4194304 30000
 mvstore-mixed sync mvstore cpu mixed.lua 8000 4194304 90000
 sync-get sync lsm cpu,alloc get.lua 20000 67108864 15000
 per-core-get per-core lsm cpu get.lua 15000 67108864 15000
