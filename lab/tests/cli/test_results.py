@@ -51,6 +51,14 @@ def test_the_list_shows_sound_experiments_and_names_the_others(checkout: FakeChe
     assert checkout.lab("check", "experiments")[0] == 2
 
 
+def test_the_list_says_which_experiment_is_a_reports_and_which_the_labs(checkout: FakeCheckout) -> None:
+    checkout.experiment("published", reference={"source": "report A, queue against stack"})
+    code, output = checkout.lab("list")
+    assert code == 0
+    assert {line.split()[0]: line.split()[1:3] for line in output.splitlines()[1:]}["published"] == ["report", "A"]
+    assert next(line for line in output.splitlines() if line.startswith("fake")).split()[1] == "lab"
+
+
 def test_lines_are_not_wrapped_without_a_terminal(checkout: FakeCheckout) -> None:
     title = "a title that says a lot, " * 8
     checkout.experiment("wordy", title=title.strip())

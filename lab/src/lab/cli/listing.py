@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Annotated
 
 import typer
@@ -26,10 +27,10 @@ EVERYTHING = "experiments"
 
 @commands.command("list")
 def list_experiments() -> None:
-    """List all experiments, each with its load and its question."""
+    """List all experiments, each with its load and title, and the published report that it repeats, if any."""
     catalogue = Catalogue(find_checkout())
     table = plain_table()
-    for column in ("experiment", "rate/s", "for", "title"):
+    for column in ("experiment", "of", "rate/s", "for", "title"):
         table.add_column(column, justify="right" if column == "rate/s" else "left", no_wrap=column != "title")
     problems: list[LabError] = []
     for name in catalogue.names():
@@ -41,12 +42,19 @@ def list_experiments() -> None:
         load = experiment.load
         table.add_row(
             name,
+            _origin(experiment),
             f"{load.rate_per_s:,}" + (f" – {experiment.sweep_per_s[-1]:,}" if experiment.sweep_per_s else ""),
             f"{experiment.repeat} × {duration_word(load.duration_s)}",
             Text(experiment.title),
         )
     console().print(table)
     _refuse(problems)
+
+
+def _origin(experiment: Experiment) -> str:
+    """Return the published source of an experiment's load and figures, up to its comma: `report A`; else `lab`."""
+    source = None if experiment.reference is None else experiment.reference.source
+    return "lab" if source is None else re.split("[,;]", source)[0]
 
 
 @commands.command("suites")
