@@ -47,6 +47,37 @@ def test_the_cost_of_a_request_is_the_servers_whatever_a_window_lasts(checkout: 
     assert [metrics["alloc"][side] for side in "ab"] == pytest.approx([1000, 1000], rel=0.01)
 
 
+def test_a_side_that_spins_uses_no_cpu_while_the_other_one_is_measured(checkout: FakeCheckout) -> None:
+    checkout.experiment("spinning", title="Spins", service={"variant": "queue", "idle": "spin"})
+    code, output = checkout.lab("compare", "fake", "spinning", *QUICK, "--duration", "1s")
+    assert code == 0, output
+    windows = [window for block in record(checkout)[0]["blocks"] for window in block["windows"]]
+    beside = [window["idle_cpu_s"] for window in windows if window["side"] == "a"]
+    itself = [window["service_cpu_s"] for window in windows if window["side"] == "b"]
+    assert sum(beside) < 0.3 * sum(itself), (beside, itself)
+    assert "CPU of the side without load" in (record(checkout)[1] / "compare.md").read_text()
+    assert nothing_is_left(checkout)
+
+
+def test_ctrl_c_ends_a_side_that_was_stopped_because_it_spins(checkout: FakeCheckout) -> None:
+    checkout.experiment("spinning", title="Spins", service={"variant": "queue", "idle": "spin"})
+    process = checkout.start("compare", "spinning", "fake", *QUICK, "--duration", "10m", "--seed", "1")
+    checkout.wait_for_phase("measure")
+    os.kill(process.pid, signal.SIGINT)
+    output, _ = process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 130, output
+    assert nothing_is_left(checkout)
+
+
+def test_all_sides_rest_before_each_window(checkout: FakeCheckout) -> None:
+    """What one side still writes would use the CPUs of the other's window."""
+    code, output = checkout.lab("compare", "fake", "fake VARIANT=queue", *QUICK, "--duration", "2s")
+    assert code == 0, output
+    for side in "ab":
+        log = (record(checkout)[1] / side / "service.log").read_text()
+        assert log.count("rests") == 6 * (1 + 4), "after each start, and before each window of either side"
+
+
 def test_differences_besides_the_service_are_a_caution(checkout: FakeCheckout) -> None:
     output, _ = interrupted(checkout, "fake", "fake RATE=50")
     assert "the sides differ in more than the service: load.rate_per_s: 100 against 50" in output

@@ -109,6 +109,8 @@ def serve(config_file: Path) -> None:
         def post(self) -> None:
             if variant == "never-rests":
                 time.sleep(600)
+            if self.path == "/quiesce":
+                print("rests", flush=True)
             self.answer(200)
 
     data: Server | KnownServer
@@ -130,7 +132,8 @@ def serve(config_file: Path) -> None:
         ports = f"data=127.0.0.1:{data.server_port} admin=127.0.0.1:{admin.server_port}"
         print(f"ready {ports}", flush=True)
     while True:
-        time.sleep(0.05)
+        if config.get("idle") != "spin":
+            time.sleep(0.05)
         if variant == "dies-under-load" and REQUESTS["count"] > 0:
             print("# A fatal error has been detected by the Java Runtime Environment", flush=True)
             os._exit(134)

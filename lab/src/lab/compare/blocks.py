@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+import signal
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -38,10 +40,12 @@ class Blocks:
         """Start both sides afresh and measure their windows; `number` counts from 1."""
         letters: list[Letter] = ["a", "b"] if order == "ab" else ["b", "a"]
         self._stop_services()
-        for letter in letters:
-            side = self._sides[letter]
-            side.session.prepare(side.repetition(number, 1))
+        started: list[RunningSide] = []
+        for side in (self._sides[letter] for letter in letters):
+            with spinning_stopped(started):
+                side.session.prepare(side.repetition(number, 1))
             side.state.scrape_service(on=False)
+            started.append(side)
         a, b = self._sides["a"].state, self._sides["b"].state
         a.stand_beside(b.service)
         b.stand_beside(a.service)
@@ -77,11 +81,14 @@ class Blocks:
         """Measure one window; the services' own counters are read before and after it, never during it."""
         side, other = self._sides[letter], self._sides["b" if letter == "a" else "a"]
         repetition = side.repetition(block, window)
+        for one in self._sides.values():
+            one.session.quiesce()  # what a side still writes would use the CPUs of this window
         with self._recording(side, repetition.experiment.load.duration_s + PROFILE_MARGIN_S):
             before, idle_before = _used(side), _used(other)
-            start = datetime.now(UTC)
-            side.session.measure(repetition)
-            end = datetime.now(UTC)
+            with spinning_stopped([other]):
+                start = datetime.now(UTC)
+                side.session.measure(repetition)
+                end = datetime.now(UTC)
             after, idle_after = _used(side), _used(other)
         return Window(
             side=letter,
@@ -113,6 +120,28 @@ class Blocks:
             self._plan.runtime.profiler.stop(spec, side.state.service)
         finally:
             shutil.rmtree(out)
+
+
+@contextlib.contextmanager
+def spinning_stopped(others: Sequence[RunningSide]) -> Iterator[None]:
+    """Stop those of the services whose idle workers keep a CPU busy, and let them go on at the end.
+
+    A service whose process cannot be stopped goes on: its CPU time is recorded.
+    """
+    spinning = [one for one in others if one.state.plan.experiment.service.parameter("idle") in ("spin", "yield")]
+    pids = [pid for one in spinning if (pid := one.state.service.pid) is not None]
+    try:
+        for pid in pids:
+            _signal(pid, signal.SIGSTOP)
+        yield
+    finally:
+        for pid in pids:
+            _signal(pid, signal.SIGCONT)
+
+
+def _signal(pid: int, what: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # it has ended; it is another user's, in a container
+        os.kill(pid, what)
 
 
 def _used(side: RunningSide) -> dict[str, float]:

@@ -16,6 +16,7 @@ import numpy as np
 from lab.analysis.checks.steady import LEVEL_MIN_MS
 from lab.analysis.load import Second, read_load_json
 from lab.analysis.steadiness import steady_from
+from lab.compare.blocks import spinning_stopped
 from lab.compare.design import Letter
 from lab.compare.plan import RunningSide, with_warmup
 from lab.compare.record import PilotRecord
@@ -31,10 +32,13 @@ def run_pilot(sides: Mapping[Letter, RunningSide]) -> PilotRecord:
     """Start each side once and return when it was steady. The services stay up until the first block ends them."""
     found: dict[Letter, float | None] = {}
     earlier_s = sum(warmup_loads_s(PILOT_S)[:-1])  # the load whose seconds are known is the last one
+    started: list[RunningSide] = []
     for letter, side in sides.items():
         experiment = with_warmup(side.state.plan.experiment, PILOT_S)
         pilot = replace(side.repetition(1, 1), experiment=experiment, label=f"pilot {letter.upper()}")
-        outputs = side.session.prepare(pilot)
+        with spinning_stopped(started):
+            outputs = side.session.prepare(pilot)
+        started.append(side)
         steady_s = None if outputs is None else steady_after_s(read_load_json(outputs / "load.json").series)
         found[letter] = None if steady_s is None else earlier_s + steady_s
     return PilotRecord(length_s=PILOT_S, a=found["a"], b=found["b"])

@@ -96,6 +96,10 @@ class Session:
                 self._load(repetition, outputs, load_s, "the warm-up")
             return outputs
 
+    def quiesce(self) -> None:
+        """Return when the service has no flush and no compaction pending."""
+        _quiesce(self._state.service)
+
     def _start_monitoring(self) -> list[str]:
         """Bring the monitoring up if it is wanted; return a remark if it stays off for the measurement's sake."""
         plan = self._state.plan
