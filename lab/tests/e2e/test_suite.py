@@ -99,7 +99,7 @@ def test_a_suite_of_profiled_experiments_ends_with_its_page() -> None:
     # The page must give one of two reasons; which one depends on what else ran on the machine.
     why = ("Published at 80,000/s, and 8,000/s were offered", "no undisturbed start of report-e-put")
     assert [reason in page for reason in why].count(True) == 1
-    assert page.count("data:image/webp") == 2
+    assert page.count("data:image/webp") == 4
     assert console_errors(finished.directory / "suite.html") == []
 
 
