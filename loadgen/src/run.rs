@@ -170,7 +170,7 @@ pub fn run(arguments: &Arguments, interrupts: &Interrupts, out: &mut impl Write)
     );
     out.write_all(head.as_bytes()).and_then(|()| out.flush()).map_err(print)?;
 
-    let results = measure(arguments, interrupts, &threads, tls);
+    let results = measure(arguments, interrupts, &threads, script.text(), tls);
     // What scripts print during the run comes before the report, which begins on a line of its own.
     threads.iter().for_each(ThreadScript::end_line);
     let results = results?;
@@ -230,6 +230,7 @@ fn measure(
     arguments: &Arguments,
     interrupts: &Interrupts,
     scripts: &[ThreadScript],
+    script_text: Option<String>,
     tls: Option<Tls>,
 ) -> Result<crate::report::Results, RunError> {
     let cpus = match &arguments.cpus {
@@ -279,7 +280,8 @@ fn measure(
         let connected = connected.inspect_err(|_| gate.decide(None))?;
         let start = Start::choose(arguments.start_at);
         let start_ns = start.start_ns;
-        let collector = Collector::new(arguments, &plan, spares, connected, start, io::stderr().is_terminal());
+        let terminal = io::stderr().is_terminal();
+        let collector = Collector::new(arguments, &plan, spares, connected, start, script_text, terminal);
         let mut collector = collector.inspect_err(|_| gate.decide(None))?;
         gate.decide(Some(start_ns));
         collector.collect(&messages).inspect_err(|_| plan.stop.store(true, Ordering::Relaxed))?;

@@ -125,6 +125,8 @@ pub enum Message {
         thread: u64,
         /// When it ended.
         end_ns: u64,
+        /// Number of its requests that were due, without those of the warm-up.
+        due: u64,
     },
     /// The loop has ended.
     Done {

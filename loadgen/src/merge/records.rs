@@ -9,8 +9,11 @@ use serde_json::Value;
 use std::io::Write;
 use std::time::SystemTime;
 
-/// What may differ between the descriptions of the parts of one load.
-const MAY_DIFFER: [&str; 2] = ["event_loops", "started_at"];
+/// What may differ between the descriptions of the parts of one load. Scripts are compared by their texts.
+const MAY_DIFFER: [&str; 3] = ["event_loops", "started_at", "script"];
+
+/// Maximum number of characters of a script's line that an error shows.
+const SHOWN_MAX: usize = 100;
 
 /// Merges all parts and writes the outputs that `arguments` ask for.
 pub(super) fn merge(arguments: &MergeArguments, out: &mut impl Write) -> Result<(), String> {
@@ -108,6 +111,19 @@ fn check(endings: &[&Ending]) -> Result<(), String> {
         let different = |(key, value): &(&String, &Value)| !MAY_DIFFER.contains(&key.as_str()) && own[key] != **value;
         if let Some((key, value)) = wanted.as_object().into_iter().flatten().find(different) {
             return differ(key, value, &own[key]);
+        }
+        if first.script_text.is_some() != ending.script_text.is_some() {
+            return differ("script", &wanted["script"], &own["script"]);
+        }
+        let [lines, own_lines] =
+            [first, ending].map(|of| of.script_text.as_deref().unwrap_or_default().lines().collect::<Vec<_>>());
+        if lines != own_lines {
+            let at = lines.iter().zip(&own_lines).take_while(|(line, own)| line == own).count();
+            let shown = |lines: &[&str]| match lines.get(at) {
+                Some(line) => format!("{:?}", line.chars().take(SHOWN_MAX).collect::<String>()),
+                None => "missing".to_owned(),
+            };
+            return differ(&format!("line {} of the script", at + 1), &shown(&lines), &shown(&own_lines));
         }
     }
     Ok(())

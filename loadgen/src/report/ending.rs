@@ -31,6 +31,10 @@ pub struct Ending {
     pub threads: Vec<ThreadEnding>,
     /// Why the run ended early or an output is missing, if that happened.
     pub failure: Option<String>,
+    /// The failure that ended the run early, if there was one.
+    pub ended_by: Option<String>,
+    /// The text of the script, if there is one, so that parts with different scripts are not merged.
+    pub script_text: Option<String>,
 }
 
 /// The state of an event loop at its end.
@@ -98,6 +102,9 @@ impl Ending {
             loops: endings.iter().flat_map(|ending| ending.loops.clone()).collect(),
             threads: endings.iter().flat_map(|ending| ending.threads.clone()).collect(),
             failure: failures.reduce(|all, next| format!("{all}; {next}")),
+            // The verdict of each generator says it.
+            ended_by: None,
+            script_text: None,
         }
     }
 
@@ -111,6 +118,7 @@ impl Ending {
             stops: stops.to_vec(),
             elapsed_s: self.elapsed_ns() as f64 / SECOND as f64,
             idle_shares: self.loops.iter().map(idle_share).collect(),
+            ended_by: self.ended_by.clone(),
             connected: self.connected,
             connections: self.description.connections,
             start_missed_by_ns: self.start.map_or(0, |start| start.missed_by_ns),

@@ -4,7 +4,7 @@
 //! It is text with one JSON object per line:
 //!
 //! ```text
-//! {"format":"lsmlab-load-record","version":2}
+//! {"format":"lsmlab-load-record","version":3}
 //! {"second":{"due":…,"length_ns":…,"counted":{…}}}      one for each second, in order
 //! {"end":{…}}                                           missing if the generator was killed
 //! ```
@@ -17,7 +17,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Lines, Write};
 use std::path::{Path, PathBuf};
 
 const FORMAT: &str = "lsmlab-load-record";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 #[derive(Serialize, Deserialize)]
 struct Heading {

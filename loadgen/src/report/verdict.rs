@@ -10,6 +10,9 @@ use serde::Serialize;
 /// Smallest share of the run in which an event loop must be idle. A loop with less had no reserve.
 const IDLE_SHARE_MIN: f64 = 0.02;
 
+/// Seconds for which an event loop must have been busy before it counts as one without idle time.
+const BUSY_S_MIN: f64 = 0.1;
+
 /// Share of a latency percentile by which the generator's own delays may move it.
 const MOVED_SHARE_MAX: f64 = 0.1;
 
@@ -78,6 +81,8 @@ pub struct VerdictInput {
     pub elapsed_s: f64,
     /// The share of the run in which each event loop was idle.
     pub idle_shares: Vec<f64>,
+    /// The failure that ended the run early, if there was one.
+    pub ended_by: Option<String>,
     /// Number of connections that were open at the start.
     pub connected: u64,
     /// Number of connections requested.
@@ -123,12 +128,16 @@ impl Verdict {
                 ));
             }
         }
-        let saturated = input.idle_shares.iter().filter(|share| **share < IDLE_SHARE_MIN).count();
+        let is_saturated = |share: &&f64| **share < IDLE_SHARE_MIN && (1.0 - **share) * input.elapsed_s >= BUSY_S_MIN;
+        let saturated = input.idle_shares.iter().filter(is_saturated).count();
         if saturated > 0 {
             reasons.push(format!(
                 "{saturated} of {} event loops had no idle time: the generator was the bottleneck; give it more CPUs or a lower rate",
                 input.idle_shares.len()
             ));
+        }
+        if let Some(failure) = &input.ended_by {
+            reasons.push(format!("the run ended early: {failure}"));
         }
         if input.connected < input.connections {
             reasons
@@ -158,6 +167,7 @@ mod tests {
             stops: vec![GeneratorStop { at_s: 3.0, length_us: 30_000.0, event_loop: 1 }],
             elapsed_s: 10.0,
             idle_shares: vec![0.5, 0.9],
+            ended_by: None,
             connected: 64,
             connections: 64,
             start_missed_by_ns: 0,
@@ -179,6 +189,10 @@ mod tests {
         assert!(late.contains("at 99% is 806.00ms with the generator's own delays and 130.00us without"), "{late}");
         let busy = reasons(VerdictInput { idle_shares: vec![0.5, 0.01], ..good() });
         assert!(busy.starts_with("1 of 2 event loops had no idle"), "{busy}");
+        // A run of a moment has no time to be idle.
+        assert_eq!(reasons(VerdictInput { idle_shares: vec![0.0], elapsed_s: 0.05, ..good() }), "");
+        let failed = VerdictInput { ended_by: Some("script: request: s.lua:1: x".to_owned()), ..good() };
+        assert_eq!(reasons(failed), "the run ended early: script: request: s.lua:1: x");
         assert!(reasons(VerdictInput { connected: 63, ..good() }).contains("63 of 64"));
         let missed = reasons(VerdictInput { start_missed_by_ns: 1_500_000_000, ..good() });
         assert!(missed.starts_with("the start was missed by 1.50s"), "{missed}");

@@ -43,8 +43,10 @@ pub(super) struct Collector<'a> {
     /// Whether standard error is a terminal. If it is, it gets one line a second.
     terminal: bool,
     results: Vec<Option<WorkerResult>>,
-    /// The first failure that did not end the run.
+    /// The first failure, which may have ended the run early.
     failure: Option<RunError>,
+    ended_by: Option<String>,
+    script_text: Option<String>,
 }
 
 impl<'a> Collector<'a> {
@@ -54,11 +56,12 @@ impl<'a> Collector<'a> {
         spares: Vec<SyncSender<Box<Interval>>>,
         connected: u64,
         start: Start,
+        script_text: Option<String>,
         terminal: bool,
     ) -> Result<Self, RunError> {
         let started = start.started + Duration::from_nanos(plan.schedule.warmup_ns());
         let mut due = DueCounter::new(&plan.schedule, arguments.parties(), arguments.threads, plan.part);
-        due.advance(&plan.schedule, plan.schedule.warmup_ns());
+        due.skip(&plan.schedule, plan.schedule.warmup_ns());
         let hdr_log = match &arguments.hdr_log {
             Some(file) => Some(HdrLog::create(file, started).map_err(RunError::file(file))?),
             None => None,
@@ -92,6 +95,8 @@ impl<'a> Collector<'a> {
             terminal,
             results: spares.iter().map(|_| None).collect(),
             failure: None,
+            ended_by: None,
+            script_text,
             spares,
         })
     }
@@ -108,15 +113,17 @@ impl<'a> Collector<'a> {
                     // second that it missed; these are dropped.
                     let _ = self.spares[worker].try_send(interval);
                 }
-                Ok(Message::ThreadEnded { thread, end_ns }) => {
-                    self.due.end(thread, end_ns.saturating_sub(self.measured_ns) + self.plan.schedule.warmup_ns());
-                    self.ends_ns.push(end_ns.saturating_sub(self.measured_ns));
+                Ok(Message::ThreadEnded { thread, end_ns, due }) => {
+                    let end_ns = end_ns.saturating_sub(self.measured_ns);
+                    self.due.end(thread, end_ns + self.plan.schedule.warmup_ns(), due);
+                    self.ends_ns.push(end_ns);
                 }
                 Ok(Message::Done { worker, mut result }) => {
                     self.totals.thread_ended(worker);
                     if let Some(error) = result.failure.take() {
                         // The others end too, with a report of the results so far.
                         self.plan.stop.store(true, Ordering::Relaxed);
+                        self.ended_by.get_or_insert(error.to_string());
                         self.failure.get_or_insert(RunError::Thread(error.to_string()));
                     }
                     self.results[worker] = Some(*result);
@@ -234,6 +241,8 @@ impl<'a> Collector<'a> {
             loops: loops.collect(),
             threads: results.into_iter().flat_map(|result| result.threads).map(thread_ending).collect(),
             failure: self.failure.as_ref().map(ToString::to_string),
+            ended_by: self.ended_by.take(),
+            script_text: self.script_text.take(),
         }
     }
 }

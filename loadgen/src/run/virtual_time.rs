@@ -88,7 +88,7 @@ fn simulate(arguments: &Arguments, lua: &str, loops: usize, conditions: Conditio
     let plan = Arc::new(worker_plan(arguments, loops, Vec::new(), None, Arc::default()));
     let started = SystemTime::UNIX_EPOCH + Duration::from_nanos(START_NS);
     let start = Start { start_ns: START_NS, started, common: None };
-    let mut collector = Collector::new(arguments, &plan, spares, connected, start, false).unwrap();
+    let mut collector = Collector::new(arguments, &plan, spares, connected, start, None, false).unwrap();
     collector.collect(&messages).unwrap_or_else(|error| panic!("{error}"));
     Simulated { results: collector.finish(), seen }
 }

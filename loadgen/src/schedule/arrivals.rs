@@ -132,48 +132,72 @@ pub(super) fn nth_index_after(schedule: &Schedule, from_ns: u64, count: u64, par
 /// Counts the requests that become due, second by second, over all threads of one generator.
 #[derive(Debug)]
 pub struct DueCounter {
+    threads: Vec<ThreadCounter>,
+}
+
+/// The requests of one thread that have become due.
+#[derive(Debug)]
+struct ThreadCounter {
+    /// The thread's share of all requests.
+    share: Part,
     /// A second copy of the Poisson processes: the same seeds draw the same times. Empty if arrivals are evenly spaced.
-    drawn: Vec<(u64, Arrivals)>,
-    /// Each thread's share of all requests, and the time from which none of its requests counts.
-    threads: Vec<(Part, u64)>,
+    drawn: Vec<Arrivals>,
+    skipped: u64,
     counted: u64,
+    /// When the thread ended, and the number of its requests that were due by then, without those that were skipped.
+    ended: Option<(u64, u64)>,
+}
+
+impl ThreadCounter {
+    fn advance(&mut self, schedule: &Schedule, time_ns: u64) -> u64 {
+        let due = match self.ended {
+            Some((end_ns, due)) if time_ns >= end_ns => self.skipped + due,
+            _ if schedule.seed.is_none() => self.share.share(schedule.due_before(time_ns)),
+            _ => {
+                for arrivals in &mut self.drawn {
+                    arrivals.skip_before(schedule, time_ns);
+                }
+                self.drawn.iter().map(Arrivals::taken).sum()
+            }
+        };
+        let before = self.counted;
+        self.counted = due.max(before);
+        self.counted - before
+    }
 }
 
 impl DueCounter {
     /// Makes a counter for those of `threads` threads that belong to `part`. All threads together have `parties`
     /// connections or pools, and `parties` is a multiple of `threads`.
     pub fn new(schedule: &Schedule, parties: u64, threads: u64, part: Part) -> Self {
-        let own = (0..parties).filter(|party| part.owns(*party));
-        let drawn = match schedule.seed {
-            Some(_) => own.map(|party| (party % threads, Arrivals::new(schedule, party, parties))).collect(),
-            None => Vec::new(),
+        let counter = |index: u64| {
+            let own = (0..parties).filter(|party| schedule.seed.is_some() && party % threads == index);
+            ThreadCounter {
+                share: Part { index, of: threads },
+                drawn: own.map(|party| Arrivals::new(schedule, party, parties)).collect(),
+                skipped: 0,
+                counted: 0,
+                ended: None,
+            }
         };
-        let own = (0..threads).filter(|thread| part.owns(*thread));
-        Self { drawn, threads: own.map(|index| (Part { index, of: threads }, u64::MAX)).collect(), counted: 0 }
+        Self { threads: (0..threads).filter(|thread| part.owns(*thread)).map(counter).collect() }
     }
 
-    /// Counts no more requests of `thread`, an index among all threads, that are due at `end_ns` or later.
-    pub fn end(&mut self, thread: u64, end_ns: u64) {
-        self.threads.iter_mut().filter(|(own, _)| own.index == thread).for_each(|(_, until_ns)| *until_ns = end_ns);
+    /// Leaves out the requests that are due before `time_ns`.
+    pub fn skip(&mut self, schedule: &Schedule, time_ns: u64) {
+        self.advance(schedule, time_ns);
+        self.threads.iter_mut().for_each(|thread| thread.skipped = thread.counted);
+    }
+
+    /// Ends `thread`, an index among all threads, at `end_ns`. Then `due` of its requests were due in all, which are more
+    /// than planned after a pipelined batch, and fewer if the script delays requests.
+    pub fn end(&mut self, thread: u64, end_ns: u64, due: u64) {
+        let own = self.threads.iter_mut().filter(|own| own.share.index == thread);
+        own.for_each(|own| own.ended = Some((end_ns, due)));
     }
 
     /// Number of requests that are due before `time_ns` and that no earlier call has counted.
     pub fn advance(&mut self, schedule: &Schedule, time_ns: u64) -> u64 {
-        if schedule.seed.is_none() {
-            let before = self.counted;
-            let due = |(thread, until_ns): &(Part, u64)| thread.share(schedule.due_before(time_ns.min(*until_ns)));
-            self.counted = self.threads.iter().map(due).sum::<u64>().max(before);
-            return self.counted - before;
-        }
-        let mut count = 0;
-        for (thread, arrivals) in &mut self.drawn {
-            let own = self.threads.iter().find(|(own, _)| own.index == *thread);
-            let until_ns = own.map_or(0, |(_, until_ns)| *until_ns).min(time_ns);
-            while arrivals.due_ns() < until_ns {
-                arrivals.take(schedule, 1);
-                count += 1;
-            }
-        }
-        count
+        self.threads.iter_mut().map(|thread| thread.advance(schedule, time_ns)).sum()
     }
 }

@@ -194,7 +194,7 @@ fn a_limit_leaves_exactly_that_many_requests_due_after_the_warmup() {
         }
         assert_eq!(due.iter().filter(|due_ns| **due_ns >= SECOND).count(), 123);
         let mut counter = DueCounter::new(&limited, parties, parties, Part::WHOLE);
-        counter.advance(&limited, SECOND);
+        counter.skip(&limited, SECOND);
         assert_eq!(counter.advance(&limited, limited.end_ns()), 123);
         assert!(!plan.limited_to(1_000_000, parties).is_limited(), "the time limit comes first");
     }

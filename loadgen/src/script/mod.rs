@@ -82,6 +82,11 @@ impl MainScript {
         Ok(Self { state, options, source, addresses })
     }
 
+    /// The script's text.
+    pub fn text(&self) -> Option<String> {
+        self.source.as_ref().map(|text| String::from_utf8_lossy(text).into_owned())
+    }
+
     /// The addresses that accept connections, the default one first; empty if none does.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses

@@ -99,6 +99,31 @@ fn three_generators_request_the_same_keys_as_one_and_are_reported_as_one() {
 }
 
 #[test]
+fn parts_of_one_load_have_the_same_script_wherever_it_lies() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("http://{}", server().0);
+    let record = |part: u64, lua: &str| {
+        let own = folder.path().join(format!("{part}"));
+        std::fs::create_dir_all(&own).unwrap();
+        std::fs::write(own.join("m.lua"), lua).unwrap();
+        let mut command = command();
+        command.current_dir(&own).args(["-t2", "-c2", "-R100", "-d30s", "--requests", "4", "--record", "record"]);
+        // The script of the second generator has another path.
+        let script = if part == 1 { Path::new("m.lua").to_owned() } else { own.join("m.lua") };
+        text(&command.arg("--part").arg(format!("{part}/2")).arg("-s").arg(script).arg(&url).output().unwrap());
+        own.join("record")
+    };
+    let merge = |files: [&Path; 2]| command().arg("merge").args(files).output().unwrap();
+    let (first, same) = (record(1, "wrk.path = '/a'\n"), record(2, "wrk.path = '/a'\n"));
+    text(&merge([&first, &same]));
+    let other = record(2, "wrk.path = '/b'\n");
+    let refused = merge([&first, &other]);
+    assert_eq!(refused.status.code(), Some(1));
+    let error = String::from_utf8(refused.stderr).unwrap();
+    assert!(error.contains("line 1 of the script is \"wrk.path = '/a'\" and \"wrk.path = '/b'\""), "{error}");
+}
+
+#[test]
 fn a_start_that_was_missed_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("json");

@@ -79,6 +79,19 @@ fn a_script_may_stop_its_thread() {
 }
 
 #[test]
+fn an_error_at_the_first_request_is_the_reason_of_the_verdict() {
+    let run = run_script("function request() error('at once') end", "-t1 -c1 -d30s -R50", &quick_server());
+    let report = run.stdout();
+    let verdict = report.lines().find(|line| line.starts_with("Schedule:")).unwrap();
+    assert!(verdict.contains("NOT KEPT: the run ended early: script: request: "), "{verdict}");
+    assert!(verdict.ends_with("script.lua:1: at once") && !verdict.contains("CPUs"), "{verdict}");
+    // Nor does a run of a moment, which has no idle time, lack CPUs.
+    let script = "function request() wrk.thread:stop() return wrk.format() end";
+    let report = run_script(script, "-t1 -c1 -d30s -R50", &quick_server()).stdout();
+    assert!(report.contains("Schedule:") && !report.contains("CPUs"), "{report}");
+}
+
+#[test]
 fn an_error_of_a_script_ends_the_run_with_its_file_and_line() {
     let server = quick_server();
     let script =

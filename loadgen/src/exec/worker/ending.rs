@@ -63,9 +63,10 @@ impl<S: System> Worker<'_, S> {
             connection.close();
             connection.phase = Phase::Ended;
         }
-        let thread = self.script_threads[script_thread].thread;
-        self.tally.tell(Message::ThreadEnded { thread, end_ns });
-        self.script_threads[script_thread].end(unsent, unfinished, end_ns - oldest_due_ns, end_ns);
+        let ended = &mut self.script_threads[script_thread];
+        let (thread, due) = (ended.thread, ended.taken + unsent);
+        ended.end(unsent, unfinished, end_ns - oldest_due_ns, end_ns);
+        self.tally.tell(Message::ThreadEnded { thread, end_ns, due });
     }
 
     /// Ends all threads and sends the last interval.

@@ -95,6 +95,8 @@ fn found(random: &mut SmallRng, index: u64, of: u64, seconds: usize) -> Found {
             }],
             threads: vec![thread(0, random), thread(1, random)],
             failure: None,
+            ended_by: None,
+            script_text: None,
         },
     }
 }
@@ -258,10 +260,27 @@ fn records_that_are_not_of_one_load_are_refused() {
         let wanted = format!("generators 1/2 and 2/2 ran different loads: {what}");
         assert!(refused.starts_with(&wanted), "{flags}: {refused}");
     }
-    let mut other = all[1].clone();
-    other.ending.description.script = Some("a.lua".to_owned());
-    write_record(&second, &other);
+    let with = |found: &Found, file: &str, text: &str| {
+        let mut found = found.clone();
+        (found.ending.description.script, found.ending.script_text) = (Some(file.to_owned()), Some(text.to_owned()));
+        found
+    };
+    write_record(&second, &with(&all[1], "a.lua", ""));
     assert!(refused(&[&first, &second]).ends_with("script is null and \"a.lua\""));
+    write_record(&first, &with(&all[0], "a/m.lua", "x = 1\ny = 2\n"));
+    for (text, wanted) in [
+        ("x = 1\ny = 3\n", "line 2 of the script is \"y = 2\" and \"y = 3\""),
+        ("x = 1\n", "line 2 of the script is \"y = 2\" and missing"),
+        ("x = 1\ny = 2\n\n", "line 3 of the script is missing and \"\""),
+    ] {
+        write_record(&second, &with(&all[1], "a/m.lua", text));
+        assert!(refused(&[&first, &second]).ends_with(wanted), "{wanted}");
+    }
+    // The same script from another folder, and with the line ends of Windows.
+    for text in ["x = 1\ny = 2\n", "x = 1\r\ny = 2\r\n"] {
+        write_record(&second, &with(&all[1], "b/m.lua", text));
+        merged(&[&first, &second], &[]).unwrap();
+    }
 
     let whole = std::fs::read_to_string(&first).unwrap();
     let cut = whole.lines().take(2).collect::<Vec<_>>().join("\n");

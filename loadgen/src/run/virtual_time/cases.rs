@@ -70,6 +70,19 @@ fn batches_and_requests_are_not_mixed_in_what_is_unknown() {
 }
 
 #[test]
+fn a_batch_that_reaches_beyond_the_end_is_due_in_the_last_second() {
+    let script = "function request() return wrk.format():rep(3) end";
+    // In the last case, the batch of the warm-up has taken two of the requests that are planned after it.
+    for (flags, due) in
+        [("-t1 -c1", [100, 101]), ("-t2 -c4 --pool open", [100, 104]), ("-t1 -c1 --warmup 10ms", [100, 98])]
+    {
+        let run = run(&format!("{flags} -R100 -d2s"), script, QUICK);
+        let series: Vec<u64> = run.results.series.iter().map(|row| row.due).collect();
+        assert_eq!((&series[..], run.results.requests_due), (&due[..], due.iter().sum()), "{flags}");
+    }
+}
+
+#[test]
 fn a_thread_that_stops_has_no_backlog_afterwards() {
     let script = "local n = 0\n\
         function request() n = n + 1; if n == 20 then wrk.thread:stop() end; return wrk.format() end";
