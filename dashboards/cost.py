@@ -130,7 +130,7 @@ class Measurement:
         """Fill the store, let the JVM compile, and find half of what the service can answer."""
         scripts = self._load.script.parent
         self._run(replace(self._load, script=scripts / "put.lua", rate_per_s=20_000, duration_s=FILL_S))
-        warm_up_scrapes(self._service.admin_url)
+        warm_up_scrapes(f"{self._service.admin_url}/metrics")
         report = self._run(replace(self._load, duration_s=WARM_UP_S))
         self._half_rate_per_s = int(report["requests_per_s"] / 2)
 

@@ -98,8 +98,8 @@ def test_a_service_is_scraped_over_and_over_until_the_time_is_over_or_it_does_no
     server = ThreadingHTTPServer(("127.0.0.1", 0), Metrics)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}"
-    warm_up_scrapes(f"{url}/100", duration_s=3600)
-    warm_up_scrapes(f"{url}/all", duration_s=0)
+    warm_up_scrapes(f"{url}/100/metrics", duration_s=3600)
+    warm_up_scrapes(f"{url}/all/metrics", duration_s=0)
     server.shutdown()
     server.server_close()
     assert counts == {"/100/metrics": 101, "/all/metrics": 1}
@@ -109,7 +109,7 @@ def test_scrapes_of_a_warm_up_end_at_once_if_the_service_does_not_respond() -> N
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     begin = time.monotonic()
-    warm_up_scrapes(f"http://127.0.0.1:{port}", duration_s=60)
+    warm_up_scrapes(f"http://127.0.0.1:{port}/metrics", duration_s=60)
     assert time.monotonic() - begin < 30
 
 

@@ -20,7 +20,7 @@ GC_COUNT = r"jvm_gc_collection_seconds_count(\{.*\})?"
 
 
 def parse_metrics(text: str) -> dict[str, float]:
-    """Return the samples by name and labels (`lsmlab_requests_total{method="get",status="200"}`), buckets left out.
+    """Return the samples by name and labels (`requests_total{method="get",status="200"}`), buckets left out.
 
     Histogram buckets make up most of a page and are not needed in the timeline; `_sum` and `_count` stay. Lines that
     are no samples are ignored: each line is parsed by itself, so a damaged line costs no other sample. The parser does
@@ -57,12 +57,12 @@ SCRAPES_MAX_S = 1.0
 """Time in which a JVM compiles most of the code of a scrape, if it does nothing else."""
 
 
-def warm_up_scrapes(admin_url: str, duration_s: float = SCRAPES_MAX_S) -> None:
+def warm_up_scrapes(url: str, duration_s: float = SCRAPES_MAX_S) -> None:
     """Scrape a service over and over, so that its JVM compiles that code.
 
     At one scrape a second the JVM would interpret it for minutes, on the CPUs that serve requests. Returns early if the
     service does not respond.
     """
     end = time.monotonic() + duration_s
-    while scrape(f"{admin_url}/metrics") and time.monotonic() < end:
+    while scrape(url) and time.monotonic() < end:
         pass

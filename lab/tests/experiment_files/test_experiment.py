@@ -79,7 +79,11 @@ def test_depth_native_memory_and_pprof_are_there_on_request(read: Callable[[str]
 
 
 CASES = [
-    ("  workers: 8", "  wokers: 8", ":4: unknown key service.wokers; did you mean workers?; allowed here: batch,"),
+    (
+        "  workers: 8",
+        "  wokers: 8",
+        ":4: unknown key service.wokers; did you mean workers?; allowed here: admin,",
+    ),
     ("rate: 70k", "rate: abc", ":13: load.rate: 'abc' is not a whole number, which may end in k or M: 70000, 70k"),
     ("duration: 1m", "duration: 60", ":16: load.duration: '60' is not a number with a unit"),
     ("20MiB", "20 megs", ":7: service.flush_threshold: '20 megs' is not a whole number of bytes"),

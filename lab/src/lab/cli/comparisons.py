@@ -28,6 +28,7 @@ from lab.compare.sides import REFUSED, Side, at_the_rate_of, read_side
 from lab.diff import diff_recordings, draw_window, recordings
 from lab.errors import InputError
 from lab.experiment import Catalogue
+from lab.experiment.catalogue import JAR, own_directory
 from lab.experiment.model import ProfileSettings
 from lab.history.keeping import find_run
 from lab.paths import Checkout, find_checkout
@@ -48,8 +49,8 @@ Name = Annotated[str, typer.Argument(help="The experiment, with overrides as in 
 @commands.command()
 @takes(*SIDES, *DESIGN_SETTINGS, *PLACE, refused=REFUSED | QUIET)
 def compare(
-    a: Annotated[str, typer.Argument(help="An experiment, such as 'stack-get VARIANT=queue', or a finished run.")],
-    b: Annotated[str, typer.Argument(help="The experiment or the finished run to compare with A.")],
+    a: Annotated[str, typer.Argument(help="An experiment ('stack-get VARIANT=queue'), a jar, or a finished run.")],
+    b: Annotated[str, typer.Argument(help="The experiment, jar or finished run to compare with A.")],
     given: Given,
 ) -> None:
     """Say whether B is better than A, worse, the same within X%, or whether the data cannot tell.
@@ -76,7 +77,7 @@ def compare(
     if runs[0] is not None or runs[1] is not None:
         run, other = (a, b) if runs[0] is not None else (b, a)
         raise InputError(f"{run} is a finished run, but {other} is not: name two runs, or two experiments")
-    here = _Site.of(given)
+    here = _Site.of(given, foreign=_is_foreign(a))
     side_a = here.read("A", a, given.overrides)
     side_b = here.read("B", b, at_the_rate_of(side_a, given.overrides))
     screen.print(Text.assemble(("A ", "bold"), f"{side_a.label}: {side_a.experiment.title}"), highlight=False)
@@ -185,6 +186,12 @@ def _design(given: Given) -> Design:
     return read_design(given.only(DESIGN_SETTINGS), secrets.randbelow(10**6))
 
 
+def _is_foreign(side: str) -> bool:
+    """Return whether a side is surely no service of the lab: a jar, or an experiment by its path."""
+    name = next(iter(side.split()), "")
+    return name.endswith(JAR) or own_directory(name) is not None
+
+
 def _word(name: str) -> str:
     return "-".join(part for part in Path(name).parts[-2:] if part not in {"/", ".."})
 
@@ -198,8 +205,8 @@ class _Site:
     runtime: Runtime
 
     @staticmethod
-    def of(given: Given, runtime: str | None = None) -> _Site:
-        design, place = _design(given), place_of(given, runtime)
+    def of(given: Given, runtime: str | None = None, *, foreign: bool = False) -> _Site:
+        design, place = _design(given), place_of(given, runtime, foreign=foreign)
         return _Site(place, design, place.make_runtime())
 
     def read(self, which: str, text: str, common: dict[str, str]) -> Side:

@@ -155,10 +155,10 @@ def _problems(checkout: Checkout, names: list[str], runtime: str | None) -> list
     catalogue.datasets()
     for name in names:
         try:
-            sound[name] = catalogue.read(name)
+            sound[name] = catalogue.find(name)
         except LabError as error:
             problems.append(error)
-    if not sound:
+    if all(experiment.service.foreign for experiment in sound.values()):
         return problems
     try:
         known = _offered(checkout, runtime)
@@ -168,7 +168,7 @@ def _problems(checkout: Checkout, names: list[str], runtime: str | None) -> list
         tell(f"variants and engines were not checked, for the service cannot be built here: {error.message}")
         return problems
     for name, experiment in sound.items():
-        for kind in tenant.LISTED:
+        for kind in () if experiment.service.foreign else tenant.LISTED:
             if (wanted := experiment.service.parameter(kind)) not in known[kind]:
                 place = f"{catalogue.where(name, ('service', kind))}: service.{kind}: {wanted!r}"
                 near = did_you_mean(wanted, known[kind])

@@ -14,6 +14,7 @@ from lab.cli.place import place_of
 from lab.cli.settings import CLUSTER, MACHINE, OVERRIDES, Given, takes
 from lab.errors import InputError
 from lab.experiment import Catalogue, apply_overrides
+from lab.experiment.catalogue import short_name
 from lab.paths import find_checkout
 from lab.rates.sweep import run_sweep
 from lab.run import Run, RunPlan
@@ -44,13 +45,16 @@ def run(
     Exit code: 0 the run is complete, whatever its verdict; 1 a phase failed; 2 bad input, nothing was started;
     3 the run is complete and invalid, and --strict was set; 130 after Ctrl-C.
     """
-    screen, declared = console(), Catalogue(find_checkout()).read(name)
-    place = place_of(given, single=not declared.sweep_per_s)
+    screen, declared = console(), Catalogue(find_checkout()).find(name)
+    place = place_of(given, single=not declared.sweep_per_s, foreign=declared.service.foreign)
     experiment, overrides = apply_overrides(declared, given.overrides, place.capacities.saturation_of(name))
-    screen.print(Text.assemble((name, "bold"), f": {experiment.title}"), highlight=False)
+    screen.print(Text.assemble((short_name(name), "bold"), f": {experiment.title}"), highlight=False)
     capacity = place.capacities.find(experiment)
     if experiment.rate_choice is None and (line := advice(name, experiment, capacity, place.cpus)):
         screen.print(Text(as_typed(line), style="yellow"), soft_wrap=True, highlight=False)
+    if experiment.sweep_per_s and experiment.service.foreign:
+        rates = ", ".join(map(str, experiment.sweep_per_s))
+        raise InputError(f"{name}: {rates} are several rates, and only one can be run here: RATE={rates.split(',')[0]}")
     if experiment.sweep_per_s:
         run_sweep(place, name, experiment, given.overrides, screen, resume="resume" in given)
         return
@@ -60,7 +64,7 @@ def run(
         )
     plan = RunPlan(
         checkout=place.checkout,
-        name=name,
+        name=short_name(name),
         experiment=experiment,
         overrides=overrides,
         cpus=place.cpus,

@@ -34,6 +34,7 @@ class Setting:
 
 
 SETTINGS: dict[str, Setting] = {
+    "get": Setting("Load a single path with GET: /api/cart/17.", "PATH", _RUN),
     "rate": Setting("Requests a second: 70000, 70k; auto: a share of what this machine serves.", panel=_RUN),
     "scale": Setting("Factor for the declared rate: 0.3; auto: same as --rate auto.", "S", _RUN),
     "duration": Setting("How long each repetition is measured: 20s, 1m.", "TIME", _RUN),

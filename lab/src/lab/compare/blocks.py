@@ -16,13 +16,15 @@ from typing import Literal
 from lab.compare.design import Letter
 from lab.compare.plan import ComparePlan, RunningSide
 from lab.compare.record import Block, Window
+from lab.experiment import tenant
+from lab.machine.host import process_cpu_s
 from lab.prometheus import scrape
 from lab.run.collect import profile_spec
 from lab.run.session import PROFILE_MARGIN_S
 from lab.runtime.base import ProfileSpec
 from lab.units import duration_word
 
-CPU, ALLOCATED, REQUESTS = "process_cpu_seconds_total", "jvm_allocated_bytes_total", "lsmlab_requests_total"
+CPU, ALLOCATED, REQUESTS = "process_cpu_seconds_total", "jvm_allocated_bytes_total", tenant.metric("requests_total")
 GC = ("jvm_gc_collection_seconds_sum", "jvm_gc_seconds_total")
 """The service's own counters; those of requests and of collections have labels."""
 SWITCHES = "context switches"
@@ -148,9 +150,11 @@ def _used(side: RunningSide) -> dict[str, float]:
     """Return the service's counters by name, each the sum of its series; those that it does not report are left out."""
     service = side.state.service
     used: dict[str, float] = {}
-    for series, value in scrape(f"{service.admin_url}/metrics").items():
+    for series, value in ({} if service.metrics_url is None else scrape(service.metrics_url)).items():
         name = series.partition("{")[0]
         used[name] = used.get(name, 0.0) + value
+    if service.pid is not None and (cpu_s := process_cpu_s(service.pid)) is not None:
+        used.setdefault(CPU, cpu_s)
     switches = None if service.pid is None else context_switches(service.pid)
     return used if switches is None else {**used, SWITCHES: switches}
 

@@ -18,6 +18,7 @@ from lab.analysis.percentiles import label, supported
 from lab.compare.record import Window
 from lab.errors import RunError
 from lab.manifest import Manifest
+from lab.run.load import LEAD_IN_S
 
 PERCENTILES = ("50", "90", "99", "99.9")
 STALL = 10.0
@@ -201,7 +202,8 @@ def of_outputs(outputs: Outputs, rate_per_s: float, window: Window | None = None
     )
     if window is None:
         return part
-    share = found.requests / window.service_requests if window.service_requests else None
+    # A service that does not count its requests got as many a second in the lead-in as afterwards.
+    share = found.requests / window.service_requests if window.service_requests else elapsed_s / (elapsed_s + LEAD_IN_S)
     length_s = (window.end - window.start).total_seconds()
     return replace(
         part,

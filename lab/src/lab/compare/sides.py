@@ -10,6 +10,7 @@ from typing import Any
 
 from lab.errors import InputError, did_you_mean
 from lab.experiment import Catalogue, Experiment, apply_overrides
+from lab.experiment.catalogue import JAR, of_jar, short_name
 from lab.experiment.overrides import OVERRIDABLE
 from lab.experiment.rate import AUTO, SaturationOf
 
@@ -70,7 +71,8 @@ def read_side(
         if key in given:
             raise InputError(f"{which}={text}: {key.upper()} cannot be set in a comparison: {why}")
     try:
-        experiment, overrides = apply_overrides(catalogue.read(name), given, saturation_of(name))
+        experiment = of_jar(name, given) if name.endswith(JAR) else catalogue.find(name)
+        experiment, overrides = apply_overrides(experiment, given, saturation_of(name))
     except InputError as error:
         raise InputError(f"{which}: {error.message}", error.hint) from error
     if experiment.sweep_per_s:
@@ -78,7 +80,7 @@ def read_side(
         raise InputError(
             f"{which}: {name} is a sweep over {rates}/s: name the rate to compare at, RATE={rates.split(',')[0]}"
         )
-    return Side(" ".join([name, *words]), name, experiment, overrides)
+    return Side(" ".join([name, *words]), short_name(name), experiment, overrides)
 
 
 def at_the_rate_of(a: Side, common: Mapping[str, str]) -> dict[str, str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -16,8 +18,12 @@ from lab.experiment.explain import explain
 from lab.experiment.model import Experiment, Rate, Reference
 from lab.experiment.quantities import Bytes, Count, Strict
 from lab.experiment.script import read_script
+from lab.experiment.service import beside
 from lab.paths import Checkout
 from lab.units import COUNT_FORM
+
+JAR = ".jar"
+EXAMPLES = {"GET": "GET=/api/cart/17", "RATE": "RATE=800"}
 
 
 class DatasetDeclaration(Strict):
@@ -45,6 +51,16 @@ class Catalogue:
         """Return the names of all experiments: the directories that hold a declaration."""
         return sorted(path.parent.name for path in self.checkout.experiments.glob(f"*/{DECLARATION}"))
 
+    def find(self, name: str) -> Experiment:
+        """Read one experiment, by its name or by the path of its directory. Raises InputError as `read` does."""
+        own = own_directory(name)
+        if own is None or name in self.names():
+            return self.read(name)
+        declared = read_declaration(own.parent, own.name, lambda inner: str(own.parent / inner))
+        experiment = self._validate(declared, own)
+        self._check_references(experiment, declared)
+        return experiment
+
     def read(self, name: str) -> Experiment:
         """Read one experiment and check everything that can be checked without building anything.
 
@@ -56,7 +72,7 @@ class Catalogue:
             hint = f"Close to it: {', '.join(near)}" if near else f"There are: {', '.join(names) or 'none'}"
             raise InputError(f"no experiment named {name!r} in {self._shown('')}", hint)
         declared = read_declaration(self.checkout.experiments, name, self._shown)
-        experiment = self._validate(declared)
+        experiment = self._validate(declared, self.checkout.experiments / name)
         self._check_references(experiment, declared)
         return experiment
 
@@ -105,8 +121,13 @@ class Catalogue:
         path = self.checkout.experiments / name
         return str(path.relative_to(self.checkout.root)) if path.is_relative_to(self.checkout.root) else str(path)
 
-    def _validate(self, declared: Declaration) -> Experiment:
+    def _validate(self, declared: Declaration, directory: Path) -> Experiment:
         value: Any = declared.value
+        if isinstance(value, dict) and "service" in value:
+            value = {**value, "service": beside(value["service"], directory)}
+            load = value.get("load")
+            if isinstance(load, dict) and "/" in str(load.get("script", "")):
+                value["load"] = {**load, "script": str(directory / str(load["script"]))}
         if isinstance(value, dict) and value.get("profile") is False:
             value = {**value, "profile": None}
         rates = sweep_rates(declared)
@@ -137,12 +158,52 @@ class Catalogue:
                         f"{did_you_mean(name, known_categories)}; available: {', '.join(known_categories)}"
                     )
         script = experiment.load.script
+        if script is None:
+            return
+        if Path(script).is_absolute():
+            read_script(Path(script))
+            return
         if script not in (scripts := self.scripts()):
             raise InputError(
                 f"{declared.where(('load', 'script'))}: load.script: {script!r} is not in loadgen/scripts"
                 f"{did_you_mean(script, scripts)}; available: {', '.join(scripts) or 'none'}"
             )
         read_script(self.checkout.scripts / script, f"loadgen/scripts/{script}")
+
+
+def own_directory(name: str) -> Path | None:
+    """Return the directory of an experiment that is named by its path; None for another name."""
+    path = Path(name).expanduser()
+    if path.name == DECLARATION:
+        path = path.parent
+    return path.resolve() if (path / DECLARATION).is_file() else None
+
+
+def short_name(name: str) -> str:
+    """Return the name under which an experiment's results are kept: that of its directory, or of its jar."""
+    own = own_directory(name)
+    words = name if own is None and not name.endswith(JAR) else (own or Path(name)).name
+    return re.sub(r"[^\w.-]+", "-", words.removesuffix(JAR)).strip("-.") or "service"
+
+
+def of_jar(path: str, load: Mapping[str, str]) -> Experiment:
+    """Return the experiment that loads a jar, which is started where the user is. `load` has `rate` and `get` at least.
+
+    Raises InputError if there is no such jar, or if the load lacks one of them.
+    """
+    if not Path(path).is_file():
+        raise InputError(f"{path}: there is no such jar")
+    if missing := [key.upper() for key in ("get", "rate") if key not in load]:
+        raise InputError(
+            f"{path}: {' and '.join(missing)} missing: a jar does not say how to load it",
+            f"Type them: {' '.join(EXAMPLES[key] for key in missing)}",
+        )
+    document = {"service": {"jar": path}, "load": {"get": load["get"], "rate": 1}}
+    document["service"] = beside(document["service"], Path.cwd())
+    try:
+        return Experiment.model_validate(document)
+    except ValidationError as error:
+        raise InputError(explain(error, Experiment, lambda _: f"GET={load['get']}")) from error
 
 
 def sweep_rates(declared: Declaration) -> tuple[int, ...]:

@@ -50,7 +50,8 @@ _PERCENTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?)")
 class LoadSettings(Strict):
     """The offered load: open loop, a constant rate over all connections."""
 
-    script: Annotated[str, Field(pattern=r"^[\w.-]+\.lua$")]
+    script: Annotated[str | None, Field(pattern=r"^[\w./-]+\.lua$")] = None
+    get: Annotated[str | None, Field(pattern=r"^/[!-~]*$")] = None
     rate_per_s: Annotated[Rate, Field(alias="rate")]
     threads: Annotated[Count, Field(ge=1, le=1024)]
     connections: Annotated[Count, Field(ge=1, le=65536)]
@@ -74,6 +75,31 @@ class LoadSettings(Strict):
             if not re.fullmatch(r"\w+", key) or not re.fullmatch(r"\S+", str(value)):
                 raise ValueError(f"{key!r}: {value!r} cannot be a word key=value for the script (no blanks)")
         return args
+
+    @model_validator(mode="before")
+    @classmethod
+    def _complete(cls, value: Any, info: ValidationInfo) -> Any:
+        """Set the usual load of a single path, which needs no more than a rate."""
+        if not isinstance(value, dict) or not value.get("get") or info.context == RESOLVED:
+            return value
+        return {"threads": 1, "connections": 32, "duration": "30s", **value}
+
+    @model_validator(mode="after")
+    def _is_one_load(self) -> LoadSettings:
+        if (self.script is None) == (self.get is None):
+            raise ValueError(
+                "script or get is missing: name a script of the load generator, or the path of one GET"
+                if self.script is None
+                else "script and get are two loads: leave one of them out"
+            )
+        if self.get is not None and self.args:
+            raise ValueError("args are words for a script, and this load is a single GET")
+        return self
+
+    @property
+    def what(self) -> str:
+        """The requests, as sentences name them."""
+        return self.script or f"GET {self.get}"
 
     @model_validator(mode="after")
     def _every_thread_has_a_connection(self) -> LoadSettings:
@@ -254,6 +280,21 @@ class Experiment(Strict):
     reference: Reference | None = None
     _sweep_per_s: tuple[int, ...] = PrivateAttr(default=())
     _rate_choice: RateChoice | None = PrivateAttr(default=None)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_a_title(cls, value: Any) -> Any:
+        """Title an experiment that has none by its load, if that is a single path."""
+        load = value.get("load") if isinstance(value, dict) else None
+        if not isinstance(load, dict) or not load.get("get") or "title" in value:
+            return value
+        return {"title": f"GET {load['get']}", **value}
+
+    @model_validator(mode="after")
+    def _has_its_data(self) -> Experiment:
+        if self.dataset is not None and self.service.foreign:
+            raise ValueError("dataset is for the lab's own service: another service brings its own data")
+        return self
 
     @property
     def sweep_per_s(self) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ from lab.experiment.rate import Saturation, SaturationOf, chosen, split_rate
 from lab.units import duration_word
 
 OVERRIDABLE: dict[str, Place] = {
+    "get": ("load", "get"),
     "rate": ("load", "rate"),
     "duration": ("load", "duration"),
     "warmup": ("load", "warmup"),
@@ -27,7 +28,7 @@ OVERRIDABLE: dict[str, Place] = {
 }
 """The option's name, and the place in the declaration that it overrides."""
 
-UNTITLED = frozenset({"rate", "scale", "warmup", "repeat", "profile"})
+UNTITLED = frozenset({"get", "rate", "scale", "warmup", "repeat", "profile"})
 """Settings that a title does not name: the rate is in it anyway, and the others change how the same is measured."""
 PROFILE_WORDS = ("on", "off")
 _FIELDS = {"rate": "rate_per_s", "duration": "duration_s", "warmup": "warmup_s"}
@@ -136,6 +137,8 @@ def _in_units(document: dict[str, Any]) -> dict[str, Any]:
     for key in ("duration", "warmup", "timeout"):
         if key in load:
             load[key] = f"{load[key]:.6f}s"
+    if "start_limit" in document["service"]:
+        document["service"]["start_limit"] = f"{document['service']['start_limit']:.6f}s"
     for one in tenant.KNOWN.values():
         if one.name.endswith("_ms") and one.key in document["service"]:
             document["service"][one.key] = f"{document['service'][one.key]}ms"

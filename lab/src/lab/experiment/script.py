@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.errors import InputError
+from lab.experiment.model import LoadSettings
 
 WORDS = ("pairs", "value_bytes", "seed")
 """Facts of a dataset that a script may take."""
@@ -28,6 +29,13 @@ class ScriptDeclaration:
 
     writes: bool | None
     words: frozenset[str]
+
+
+def read_load(scripts: Path, load: LoadSettings) -> ScriptDeclaration:
+    """Return what a load declares about itself; a single GET reads. `scripts` is the directory of the workloads."""
+    if load.script is None:
+        return ScriptDeclaration(False, frozenset())
+    return read_script(scripts / load.script)
 
 
 def read_script(path: Path, shown_as: str = "") -> ScriptDeclaration:

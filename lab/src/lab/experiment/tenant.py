@@ -59,6 +59,15 @@ KNOWN = _parameters()
 """The parameters of an experiment by the service's names, in the service's order."""
 
 
+def metric(name: str) -> str:
+    """Return the full name of one of the service's own metrics, or the pattern of several."""
+    return f"{_TENANT['metrics']}{name}"
+
+
+IDLE_REQUEST: str = _TENANT["idle_request"]
+"""A request that costs the service next to nothing, to measure the way to it."""
+
+
 def label(parameters: Mapping[str, Any]) -> str:
     """Return how pages name a service with these parameters."""
     return str(_TENANT["label"].format(**parameters))

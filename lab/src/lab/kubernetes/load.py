@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.errors import RunError
+from lab.experiment import tenant
 from lab.kubernetes import readings
 from lab.kubernetes.cluster import NodeAudit
 from lab.kubernetes.kubectl import Kubectl
@@ -56,7 +57,7 @@ class Load:
     def idle_round_trip_us(self, address: str) -> float | None:
         """Return the median time of a GET of a missing key from the first pod, on an idle service."""
         words = [LOADGEN, "-t1", "-c1", f"-R{IDLE_RATE_PER_S}", f"-d{IDLE_DURATION_S}s", "--expect", "404"]
-        words += ["--json", "/dev/stderr", f"http://{address}:{DATA_PORT}/v0/entity?id=idle"]
+        words += ["--json", "/dev/stderr", f"http://{address}:{DATA_PORT}{tenant.IDLE_REQUEST}"]
         command = ["sh", "-c", '"$@" 2>&1 >/dev/null', "sh", *words]
         output = self._kubectl.run(self.generators[0].pod, CONTAINER, command, "measuring the idle round trip")
         # Messages about read errors may follow.
@@ -68,6 +69,8 @@ class Load:
         for generator in self.generators:
             command = ["sh", "-c", f"rm -rf {WORK_DIR}/*"]
             self._kubectl.run(generator.pod, CONTAINER, command, f"clearing pod {generator.pod}")
+            if spec.script is None:
+                raise RunError("RUNTIME=kubernetes: a load needs a script, not get", "Set RUNTIME=local or docker")
             self._kubectl.push(generator.pod, CONTAINER, {"script.lua": spec.script}, WORK_DIR)
             self.clocks[generator.pod] = read_clock(self._kubectl, generator.pod, CONTAINER)
         before = self._counters()

@@ -35,10 +35,12 @@ def describe_machine(checkout: Checkout) -> Environment:
     )
 
 
-def read_config(admin_url: str, timeout_s: float = 5.0) -> dict[str, Any]:
+def read_config(url: str | None, timeout_s: float = 5.0) -> dict[str, Any]:
     """Return the service's own view (`GET /config`), or nothing if a service does not have it."""
+    if url is None:
+        return {}
     try:
-        document = json.loads(fetch(f"{admin_url}/config", timeout_s))
+        document = json.loads(fetch(url, timeout_s))
     except (OSError, ValueError):
         return {}
     return document if isinstance(document, dict) else {}

@@ -163,3 +163,49 @@ def noise_audit(sleep: Callable[[float], None] = time.sleep) -> list[str]:
     if available is not None and available < MEMORY_AVAILABLE_MIN_BYTES:
         findings.append(f"only {format_bytes(available)} of memory are available")
     return findings
+
+
+def process_tree(pid: int) -> list[int]:
+    """Return a process and its descendants, parents first; empty if it has ended."""
+    children: dict[int, list[int]] = {}
+    for one in _pids():
+        if match := re.search(r"\) \S (\d+) ", _read(PROC / str(one) / "stat")):
+            children.setdefault(int(match[1]), []).append(one)
+    found = [pid] if (PROC / str(pid)).exists() else []
+    for one in found:
+        found += children.get(one, [])
+    return found
+
+
+@dataclass(frozen=True)
+class Listener:
+    """A socket that listens on a TCP port, and the process of those asked for that has it open; None for another."""
+
+    port: int
+    pid: int | None
+
+
+def listeners(pids: list[int]) -> list[Listener]:
+    """Return every listening socket of the network namespace of the first process, by port."""
+    if not pids:
+        return []
+    owners = {name: pid for pid in reversed(pids) for name in _open_files(pid)}
+    found = []
+    for table in ("tcp", "tcp6"):
+        for line in _read(PROC / str(pids[0]) / "net" / table).splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A":
+                port = int(fields[1].rpartition(":")[2], 16)
+                found.append(Listener(port, owners.get(f"socket:[{fields[9]}]")))
+    return sorted(found, key=lambda one: one.port)
+
+
+def process_cpu_s(pid: int) -> float | None:
+    """Return the CPU time that a process has used; None if it has ended."""
+    match = re.search(r"\) \S (?:\S+ ){10}(\d+) (\d+)", _read(PROC / str(pid) / "stat"))
+    return None if match is None else (int(match[1]) + int(match[2])) / os.sysconf("SC_CLK_TCK")
+
+
+def is_jvm(pid: int) -> bool:
+    """Return whether a process is a JVM."""
+    return "libjvm.so" in _read(PROC / str(pid) / "maps")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from lab.analysis.engine_events import EngineEvent
+from lab.experiment import tenant
 from lab.pages.document import Block, Paragraph
 from lab.pages.plot import Chart
 from lab.pages.scales import Linear, linear_to
@@ -115,14 +116,14 @@ def _draw(data: ReportData, axis: Axis, events: list[EngineEvent]) -> Chart:
 def _strips(data: ReportData, axis: Axis) -> list[tuple[int, Chart]]:
     """Return the charts of memtables and of amplifications, each with the space above it, if the service has them."""
     strips = []
-    if fill := _gauge(data, axis, "lsmlab_memtable_bytes"):
+    if fill := _gauge(data, axis, tenant.metric("memtable_bytes")):
         high = linear_to(max((value for _, value in fill if value is not None), default=0.0)).high
         strip = Chart("", "", axis.scale(), Linear(0.0, high, 2, binary=True), FILL, title=seconds)
         strip.grid([], size_tick)
         strip.area(fill, "activity")
         strip.line(fill, "activity", "memtables", numbers.size)
         strips.append((0, strip))
-    found = {name: _gauge(data, axis, f"lsmlab_{name}_amplification") for name in _AMPLIFICATIONS}
+    found = {name: _gauge(data, axis, tenant.metric(f"{name}_amplification")) for name in _AMPLIFICATIONS}
     values = [value for points in found.values() for _, value in points if value is not None]
     if values:
         strip = Chart("", "", axis.scale(), linear_to(max(values)), AMPLIFICATION - GAP, title=seconds)

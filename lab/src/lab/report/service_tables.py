@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from lab.analysis.timeline import Timeline
+from lab.experiment import tenant
 from lab.pages.document import Cell, Row, Table
 from lab.prometheus import GC_COUNT, GC_SECONDS
 from lab.report import numbers
@@ -63,13 +64,13 @@ def activity_table(data: ReportData) -> Table | None:
         ("Collections", grown(GC_COUNT, numbers.count)),
         ("Time in collections, a second", per_s(GC_SECONDS, _time)),
         ("Time in safepoints, a second", per_s(r"jvm_safepoint_seconds_total", _time)),
-        ("Flushes", grown(r"lsmlab_flushes_total", numbers.count)),
-        ("Written by flushes", grown(r"lsmlab_flush_bytes_total", numbers.size)),
-        ("Compactions", grown(r"lsmlab_compactions_total", numbers.count)),
-        ("Written by compactions", grown(r"lsmlab_compaction_bytes_total", numbers.size)),
-        ("Written to the log", grown(r"lsmlab_wal_bytes_total", numbers.size)),
-        ("Writes held back for", grown(r"lsmlab_write_stall_seconds_total(\{.*\})?", numbers.duration)),
-        ("Requests rejected", grown(r"lsmlab_rejected_total(\{.*\})?", numbers.count)),
+        ("Flushes", grown(tenant.metric(r"flushes_total"), numbers.count)),
+        ("Written by flushes", grown(tenant.metric(r"flush_bytes_total"), numbers.size)),
+        ("Compactions", grown(tenant.metric(r"compactions_total"), numbers.count)),
+        ("Written by compactions", grown(tenant.metric(r"compaction_bytes_total"), numbers.size)),
+        ("Written to the log", grown(tenant.metric(r"wal_bytes_total"), numbers.size)),
+        ("Writes held back for", grown(tenant.metric(r"write_stall_seconds_total(\{.*\})?"), numbers.duration)),
+        ("Requests rejected", grown(tenant.metric(r"rejected_total(\{.*\})?"), numbers.count)),
     ]
     rows: list[Row] = [
         [name, *(value for value in values)]
@@ -103,8 +104,8 @@ def _increase(timeline: Timeline, pattern: str, windows: Sequence[Window]) -> fl
 
 def _mean_stage_s(timeline: Timeline, stage: str, windows: Sequence[Window]) -> float | None:
     labels = rf'\{{(.*,)?stage="{stage}"(,.*)?\}}'
-    total = _increase(timeline, f"lsmlab_request_seconds_sum{labels}", windows)
-    count = _increase(timeline, f"lsmlab_request_seconds_count{labels}", windows)
+    total = _increase(timeline, tenant.metric(f"request_seconds_sum{labels}"), windows)
+    count = _increase(timeline, tenant.metric(f"request_seconds_count{labels}"), windows)
     return total / count if total is not None and count else None
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lab.analysis.timeline import Timeline
+from lab.experiment import tenant
 from lab.manifest import Phase
 from lab.pages.document import Part, slug
 from lab.pages.plot import Chart
@@ -133,21 +134,21 @@ _ACTIVITIES = (
     _Activity("Service CPU", "CPUs busy", r"service_cpu_s", False, numbers.significant, _plain),
     _Activity("Service CPU", "CPUs busy", r"process_cpu_seconds_total", True, numbers.significant, _plain),
     _Activity("Load generator CPU", "CPUs busy", r"loadgen_cpu_s", False, numbers.significant, _plain),
-    _Activity("Queue", "requests waiting", r"lsmlab_queue_depth", False, numbers.count, _plain),
-    _Activity("Memtable", "bytes", r"lsmlab_memtable_bytes", False, numbers.size, size_tick),
-    _Activity("Flush", "bytes/s written", r"lsmlab_flush_bytes_total", True, numbers.size, size_tick),
-    _Activity("Compaction", "bytes/s written", r"lsmlab_compaction_bytes_total", True, numbers.size, size_tick),
-    _Activity("SSTables", "tables", r"lsmlab_tables", False, numbers.count, _plain),
-    _Activity("Write-ahead log", "bytes/s", r"lsmlab_wal_bytes_total", True, numbers.size, size_tick),
+    _Activity("Queue", "requests waiting", tenant.metric(r"queue_depth"), False, numbers.count, _plain),
+    _Activity("Memtable", "bytes", tenant.metric(r"memtable_bytes"), False, numbers.size, size_tick),
+    _Activity("Flush", "bytes/s written", tenant.metric(r"flush_bytes_total"), True, numbers.size, size_tick),
+    _Activity("Compaction", "bytes/s written", tenant.metric(r"compaction_bytes_total"), True, numbers.size, size_tick),
+    _Activity("SSTables", "tables", tenant.metric(r"tables"), False, numbers.count, _plain),
+    _Activity("Write-ahead log", "bytes/s", tenant.metric(r"wal_bytes_total"), True, numbers.size, size_tick),
     _Activity(
         "Held-back writes",
         "s stalled a second",
-        r"lsmlab_write_stall_seconds_total(\{.*\})?",
+        tenant.metric(r"write_stall_seconds_total(\{.*\})?"),
         True,
         numbers.significant,
         _plain,
     ),
-    _Activity("Rejected", "requests/s", r"lsmlab_rejected_total(\{.*\})?", True, numbers.count, _plain),
+    _Activity("Rejected", "requests/s", tenant.metric(r"rejected_total(\{.*\})?"), True, numbers.count, _plain),
     _Activity("Garbage collection", "ms a second", GC_SECONDS, True, _ms, _ms_tick),
     _Activity("Safepoints", "ms a second", r"jvm_safepoint_seconds_total", True, _ms, _ms_tick),
     _Activity("Java heap in use", "bytes", r'jvm_memory_used_bytes\{area="heap"\}', False, numbers.size, size_tick),

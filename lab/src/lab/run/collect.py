@@ -18,7 +18,7 @@ from lab.units import duration_word
 def profile_spec(state: RunState) -> ProfileSpec | None:
     """Return the recording that the experiment asks for, into the run's profile/; None if it asks for none."""
     settings = state.plan.experiment.profile
-    if settings is None:
+    if settings is None or state.unprofiled:
         return None
     return ProfileSpec(
         out=state.directory / "profile",
@@ -41,6 +41,9 @@ def collect(state: RunState, session: Session, progress: Progress) -> list[str]:
     """End the service while the profile is converted, and complete the fingerprint; return remarks for the user."""
     runtime, fingerprint = state.plan.runtime, state.environment
     spec = profile_spec(state)
+    if state.unprofiled:  # so that no reader misses a profile
+        declared = state.artifacts.manifest.experiment
+        declared.resolved = declared.resolved.model_copy(update={"profile": None})
     conversion = None if spec is None else Background(lambda: runtime.profiler.convert(spec, progress))
     remarks = session.stop_service()
     facts = runtime.facts()

@@ -11,7 +11,7 @@ import abc
 import shutil
 import traceback
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -130,7 +130,9 @@ class Driver(abc.ABC):
                 if plan.runtime.elsewhere is not None:
                     load, size = plan.experiment.load, dataset_bytes(plan.checkout, plan.experiment)
                     plan.runtime.elsewhere.prepare(plan.name, load.threads, load.connections, size)
-                plan.runtime.preflight(plan.cpus, plan.ports, self._show.note)
+                foreign = plan.experiment.service.foreign
+                ports = replace(plan.ports, data=0, admin=0) if foreign else plan.ports
+                plan.runtime.preflight(plan.cpus, ports, self._show.note)
                 self._setup.checked = True
             if plan.runtime.elsewhere is not None:
                 active.detail = plan.runtime.name
@@ -145,7 +147,9 @@ class Driver(abc.ABC):
             if self._setup.built:
                 active.skip("built at the beginning of the series")
             else:
-                self._plan.runtime.build(log, self._show.note)
+                own = any(not part.state.plan.experiment.service.foreign for part in self.parts)
+                build = self._plan.runtime.build if own else self._plan.runtime.build_tools
+                build(log, self._show.note)
                 self._setup.built = True
             for part in self.parts:
                 check_choices(part.state.plan)

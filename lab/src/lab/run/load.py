@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lab.cpu_plan import CpuPlan
 from lab.errors import RunError
-from lab.experiment.script import read_script
+from lab.experiment.script import read_load
 from lab.paths import Checkout
 from lab.process.processes import tail
 from lab.progress import Progress
@@ -48,7 +48,8 @@ def apply_load(
     """Run the load generator against the state's service, its files into `out`. RunError names `what` was applied."""
     load, service, plan = repetition.experiment.load, state.service, state.plan
     spec = LoadSpec(
-        script=plan.checkout.scripts / load.script,
+        script=None if load.script is None else plan.checkout.scripts / load.script,
+        path=load.get or "",
         rate_per_s=load.rate_per_s,
         threads=load.threads,
         connections=load.connections,
@@ -93,7 +94,7 @@ def script_words(repetition: Repetition, checkout: Checkout) -> tuple[str, ...]:
     words: dict[str, str | int] = {}
     if repetition.dataset is not None:
         spec = repetition.dataset.spec
-        script = read_script(checkout.scripts / repetition.experiment.load.script)
+        script = read_load(checkout.scripts, repetition.experiment.load)
         known = {"pairs": spec.pairs, "value_bytes": spec.value_bytes, "seed": spec.seed}
         words = {key: value for key, value in known.items() if key in script.words}
     words.update(repetition.experiment.load.args)

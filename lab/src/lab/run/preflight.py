@@ -8,7 +8,7 @@ from pathlib import Path
 from lab import dataset
 from lab.errors import RefusedError, RunError, did_you_mean
 from lab.experiment import Catalogue, Experiment, tenant
-from lab.experiment.script import read_script
+from lab.experiment.script import read_load
 from lab.paths import Checkout
 from lab.run.state import RunPlan
 
@@ -24,6 +24,8 @@ IMPORT_AMPLIFICATION = 2
 
 def check_choices(plan: RunPlan) -> None:
     """Refuse a word that the built service does not list."""
+    if plan.experiment.service.foreign:
+        return
     for kind in tenant.LISTED:
         wanted = plan.experiment.service.parameter(kind)
         known = [choice.name for choice in plan.runtime.catalogue.listed(kind)]
@@ -72,10 +74,10 @@ def check_space(plan: RunPlan) -> None:
             kept.append((size, f"a copy of dataset {spec.name} (it cannot be hard-linked here)"))
         if engine not in WITHOUT_OWN_COPY:
             kept.append((IMPORT_AMPLIFICATION * size, f"its pairs in engine {engine}"))
-    if read_script(checkout.scripts / load.script).writes:
+    if read_load(checkout.scripts, load).writes:
         pair_bytes = int(load.args.get("value_bytes", DEFAULT_VALUE_BYTES)) + KEY_BYTES
         written = int(WRITE_AMPLIFICATION * load.rate_per_s * (load.warmup_s + load.duration_s) * pair_bytes)
-        kept.append((written, f"what {load.script} may write"))
+        kept.append((written, f"what {load.what} may write"))
     if dataset.on_one_disk(checkout):
         _require(checkout.work, made + kept)
     else:

@@ -17,7 +17,8 @@ def provide_dataset(state: RunState, active: ActivePhase, progress: Progress) ->
     """Put the experiment's dataset into the state; an experiment without one skips the phase."""
     name, checkout, runtime = state.plan.experiment.dataset, state.plan.checkout, state.plan.runtime
     if name is None:
-        active.skip("the store is empty at the start")
+        foreign = state.plan.experiment.service.foreign
+        active.skip("the service has its own data" if foreign else "the store is empty at the start")
         return
     spec = Catalogue(checkout).dataset(name).written_for(state.plan.experiment.service.parameter("engine"))
     table_format = runtime.catalogue.table_format(spec.engine)

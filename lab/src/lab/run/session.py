@@ -7,13 +7,16 @@ linked data, so the order of a plan does not matter to it. A run is a session wh
 from __future__ import annotations
 
 import re
+import signal
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
 from lab import dataset
 from lab.cpu_plan import cpu_list
 from lab.errors import RunError
-from lab.http import fetch
+from lab.experiment import Experiment
+from lab.http import fetch, status_of
 from lab.machine import environment
 from lab.process.processes import describe_exit, tail
 from lab.prometheus import SCRAPES_MAX_S, warm_up_scrapes
@@ -29,6 +32,7 @@ READY_LIMIT_S = 60.0
 QUIESCE_LIMIT_S = 300.0
 LOAD_MARGIN_S = 60.0
 PROFILE_MARGIN_S = 120.0
+ANSWER_LIMIT_S, ANSWER_LOOK_S = 10.0, 0.2
 """Limits of the phases. Those under load get the load's own duration and a margin, a start the time of an import."""
 
 
@@ -44,6 +48,10 @@ class Session:
     def execute(self, plan: Iterable[Repetition]) -> None:
         """Execute the repetitions in order; an exception ends the session. The last service stays up."""
         for repetition in plan:
+            if repetition.profile is not None and self._state.unprofiled:
+                with self._phases.phase("profile", 1) as active:
+                    active.skip(self._state.unprofiled)
+                continue
             self.prepare(repetition)
             if repetition.profile is None:
                 self.measure(repetition)
@@ -53,6 +61,8 @@ class Session:
     def stop_service(self) -> list[str]:
         """End the service if one runs; return remarks if that did not go well."""
         code = self._state.stop_service()
+        if code == -signal.SIGKILL:
+            return ["the service ignored SIGTERM, so it was killed"]
         return [] if code in (0, None) else [f"the service {describe_exit(code)} when it was asked to end"]
 
     def prepare(self, repetition: Repetition) -> Path | None:
@@ -75,8 +85,10 @@ class Session:
                 active.remarks += self._start_monitoring()
             work = self._state.artifacts.work.fresh(str(self._started))
             active.detail = self._start_service(repetition, work)
-        with self._phases.phase("quiesce", QUIESCE_LIMIT_S, repetition=number, label=f"quiesce{suffix}"):
-            _quiesce(self._state.service)
+        with self._phases.phase("quiesce", QUIESCE_LIMIT_S, repetition=number, label=f"quiesce{suffix}") as active:
+            if self._state.service.quiesce_url is None:
+                active.skip("the service has no quiesce")
+            self.quiesce()
         warmup_s = repetition.experiment.load.warmup_s
         with self._phases.phase(
             "warm-up",
@@ -91,14 +103,16 @@ class Session:
                 return None
             outputs = work / "warm-up"
             outputs.mkdir()
-            warm_up_scrapes(self._state.service.admin_url, min(SCRAPES_MAX_S, warmup_s / 10))
+            if (url := self._state.service.metrics_url) is not None:
+                warm_up_scrapes(url, min(SCRAPES_MAX_S, warmup_s / 10))
             for load_s in warmup_loads_s(warmup_s):
                 self._load(repetition, outputs, load_s, "the warm-up")
             return outputs
 
     def quiesce(self) -> None:
-        """Return when the service has no flush and no compaction pending."""
-        _quiesce(self._state.service)
+        """Return when the service has no flush and no compaction pending; at once if it has no quiesce."""
+        if (url := self._state.service.quiesce_url) is not None:
+            _quiesce(self._state.service, url)
 
     def _start_monitoring(self) -> list[str]:
         """Bring the monitoring up if it is wanted; return a remark if it stays off for the measurement's sake."""
@@ -113,7 +127,7 @@ class Session:
 
     def _start_service(self, repetition: Repetition, work: Path) -> str:
         state, settings = self._state, repetition.experiment.service
-        how = "empty store"
+        how = "as it is" if settings.foreign else "empty store"
         if repetition.dataset is None:
             (work / "data").mkdir()
         elif state.plan.runtime.elsewhere is not None:
@@ -131,13 +145,15 @@ class Session:
                 repetition.log,
                 beside=state.plan.beside,
                 root=state.plan.service_root,
+                declared=settings if settings.foreign else None,
             )
         )
         state.service_started(service)
         service.wait_ready(READY_LIMIT_S + import_limit_s(repetition))
+        _check_answer(service, repetition.experiment)
         state.watch_service()
         if repetition.environment.jvm is None:
-            environment.add_service_view(repetition.environment, environment.read_config(service.admin_url))
+            environment.add_service_view(repetition.environment, environment.read_config(service.config_url))
         return how
 
     def measure(self, repetition: Repetition) -> None:
@@ -174,9 +190,28 @@ class Session:
         return load_status(self._state)
 
 
-def _quiesce(service: Service) -> None:
+def _check_answer(service: Service, experiment: Experiment) -> None:
+    """Refuse a load whose single request is not answered as expected; a service that has just started has time."""
+    path, expected = experiment.load.get, experiment.load.expect
+    deadline = time.monotonic() + ANSWER_LIMIT_S
+    while path is not None:
+        status = status_of(f"{service.data_url}{path}", ANSWER_LIMIT_S)
+        if status is not None and (200 <= status < 400 or status in expected):
+            return
+        if not service.alive():
+            raise RunError(f"the service died at its first request, GET {path}", log_tail=service.log_tail())
+        if time.monotonic() > deadline:
+            answered = "is not answered" if status is None else f"is answered {status}"
+            raise RunError(
+                f"GET {path} {answered}, so there is nothing to measure",
+                "Correct the path" + (f", or write expect: [{status}] if that is the right answer" if status else ""),
+                service.log_tail(),
+            )
+        time.sleep(ANSWER_LOOK_S)
+
+
+def _quiesce(service: Service, url: str) -> None:
     """Return when no flush and no compaction is pending."""
-    url = f"{service.admin_url}/quiesce"
     try:
         fetch(url, QUIESCE_LIMIT_S, post=True)
     except OSError as error:

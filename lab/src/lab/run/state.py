@@ -10,7 +10,7 @@ from typing import Any
 from lab.cpu_plan import CpuPlan
 from lab.dataset import Dataset
 from lab.experiment import Experiment
-from lab.experiment.script import read_script
+from lab.experiment.script import read_load
 from lab.machine import environment
 from lab.machine.audit import MachineAudit
 from lab.manifest import Artifact, Environment, Manifest, Phase
@@ -57,7 +57,7 @@ class RunArtifacts:
                 resolved=plan.experiment,
                 overrides=dict(plan.overrides),
                 rate=plan.experiment.rate_choice,
-                writes=read_script(plan.checkout.scripts / plan.experiment.load.script).writes,
+                writes=read_load(plan.checkout.scripts, plan.experiment.load).writes,
             ),
             runtime=plan.runtime.name,  # type: ignore[arg-type]
             environment=machine,
@@ -91,6 +91,7 @@ class RunState:
         self.artifacts_or_none: RunArtifacts | None = None
         self._service: Service | None = None
         self._under_load = False
+        self._unprofiled = ""
 
     @property
     def artifacts(self) -> RunArtifacts:
@@ -128,6 +129,7 @@ class RunState:
     def watch_service(self) -> None:
         """Put the service, which is ready, into the timeline."""
         service = self.service
+        self._unprofiled = "" if service.is_jvm else "the service is no JVM, so there is no profile"
         self.scrape_service(on=True)
         self.audit.watch("service", service.pid)
 
@@ -137,7 +139,12 @@ class RunState:
 
     def scrape_service(self, *, on: bool) -> None:
         """Put the service's own metrics into the timeline, or leave them out: each scrape uses its CPUs."""
-        self.watched.service_metrics_url = f"{self.service.admin_url}/metrics" if on else None
+        self.watched.service_metrics_url = self.service.metrics_url if on else None
+
+    @property
+    def unprofiled(self) -> str:
+        """Why the service that ran last cannot be profiled; empty if it can."""
+        return self._unprofiled
 
     def stop_service(self) -> int | None:
         """End the service if one runs; return its exit code, None if none ran or it is unknown."""

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.cpu_plan import CpuPlan
+from lab.errors import RunError
 from lab.experiment.dataset_spec import DatasetSpec
 from lab.manifest import Environment
 from lab.paths import Checkout
@@ -128,6 +129,13 @@ class Runtime(abc.ABC):
     @abc.abstractmethod
     def build(self, log: Path, progress: Progress, *, service_only: bool = False) -> None:
         """Bring service, load generator and profiler up to date. Under a second if nothing changed (local)."""
+
+    def build_tools(self, log: Path, progress: Progress) -> None:
+        """Bring everything but the lab's own service up to date, for a service that is not the lab's own."""
+        raise RunError(
+            f"RUNTIME={self.name}: a service with a command or a jar runs as a process of this machine",
+            "Set RUNTIME=local, or leave RUNTIME out",
+        )
 
     @abc.abstractmethod
     def make_dataset(self, spec: DatasetSpec, directory: Path, log: Path, progress: Progress) -> dict[str, Any]:

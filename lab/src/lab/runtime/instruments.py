@@ -25,6 +25,26 @@ class Service(abc.ABC):
     data_url: str
 
     @property
+    def metrics_url(self) -> str | None:
+        """The service's metrics, None if it has none."""
+        return f"{self.admin_url}/metrics"
+
+    @property
+    def quiesce_url(self) -> str | None:
+        """A POST to this returns once the service rests; None if it has none."""
+        return f"{self.admin_url}/quiesce"
+
+    @property
+    def config_url(self) -> str | None:
+        """The service's own view of its configuration; None if it has none."""
+        return f"{self.admin_url}/config"
+
+    @property
+    def is_jvm(self) -> bool:
+        """Whether it can be profiled."""
+        return True
+
+    @property
     @abc.abstractmethod
     def pid(self) -> int | None:
         """The JVM's pid in this process's /proc, or None if the process is not visible here."""

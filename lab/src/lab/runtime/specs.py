@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lab.errors import InputError
+from lab.experiment.service import ServiceSettings
 from lab.units import duration_word
 
 Settings = Mapping[str, str | int | float | bool]
@@ -56,7 +57,8 @@ class ServiceSpec:
     `work_dir` is an existing directory of this start alone; `work_dir/data` holds the linked dataset (or is empty). The
     runtime writes `work_dir/service.yaml` from `settings` and its own hosts, ports and data_dir, and appends the
     service's stdout and stderr to `log`. A service `beside` another one, which runs already, takes free ports. `root`
-    is the checkout whose built service is started, None for this one (local runtime only).
+    is the checkout whose built service is started, None for this one (local runtime only). `declared` is the
+    declaration of a service that is not the lab's own (local runtime only).
     """
 
     work_dir: Path
@@ -66,6 +68,7 @@ class ServiceSpec:
     log: Path
     beside: bool = False
     root: Path | None = None
+    declared: ServiceSettings | None = None
 
     @property
     def data_dir(self) -> Path:
@@ -77,14 +80,15 @@ class ServiceSpec:
 class LoadSpec:
     """One execution of the load generator.
 
-    `script` is a path on the host. `words` reach the script's init(args). `out` is an existing directory: the runtime
-    leaves `load.txt` (stdout), `load.json` and `latency.hlog` in it, and stderr in `load.err` if there was any.
-    `expect` are statuses that count as served besides 200 to 399. With `polling` the lab's own load generator polls
-    while it waits for a request to be due; it applies the load for `lead_in_s` seconds more, before the others, and
-    reports nothing of them. With `own` it is the lab's own even if another one replaces it.
+    `script` is a path on the host; without one, each request is a GET of `path`. `words` reach the script's init(args).
+    `out` is an existing directory: the runtime leaves `load.txt` (stdout), `load.json` and `latency.hlog` in it, and
+    stderr in `load.err` if there was any. `expect` are statuses that count as served besides 200 to 399. With `polling`
+    the lab's own load generator polls while it waits for a request to be due; it applies the load for `lead_in_s`
+    seconds more, before the others, and reports nothing of them. With `own` it is the lab's own even if another one
+    replaces it.
     """
 
-    script: Path
+    script: Path | None
     rate_per_s: int
     threads: int
     connections: int
@@ -97,11 +101,12 @@ class LoadSpec:
     polling: bool = False
     lead_in_s: float = 0.0
     own: bool = False
+    path: str = ""
 
     def wrk2_words(self, script: str) -> list[str]:
         """Return the options that wrk2 has too; `script` is the script's path as the load generator sees it."""
         words = [f"-t{self.threads}", f"-c{self.connections}", f"-d{duration_word(self.duration_s)}"]
-        words += [f"-R{self.rate_per_s}", "-L", "-s", script]
+        words += [f"-R{self.rate_per_s}", "-L", *(["-s", script] if self.script else [])]
         return words if self.timeout_s is None else [*words, "--timeout", duration_word(self.timeout_s)]
 
     def own_words(self) -> list[str]:

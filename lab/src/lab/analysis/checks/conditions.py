@@ -15,6 +15,7 @@ from lab.analysis.histogram import Sample
 from lab.analysis.load import Load, LoadError, Second
 from lab.analysis.run_files import RunFiles
 from lab.analysis.timeline import Timeline
+from lab.experiment import tenant
 from lab.manifest import Manifest
 
 START_S = 3.0
@@ -174,7 +175,7 @@ def _compacted_at_start(timeline: Timeline, windows: list[Window]) -> list[int]:
         mean_s = np.diff(took_s[known]) / np.maximum(number, 1)
         return bool(np.any((number > 0) & (at_s - mean_s < window.start_s + START_S)))
 
-    kinds = [(f"lsmlab_{a}_bytes_total", f"lsmlab_{b}_total", f"lsmlab_{a}_seconds_total") for a, b in KINDS]
+    kinds = [tuple(map(tenant.metric, (f"{a}_bytes_total", f"{b}_total", f"{a}_seconds_total"))) for a, b in KINDS]
     return [
         window.repetition
         for window in windows

@@ -121,6 +121,10 @@ def native_transport(known: CheckInput) -> Check:
     """State which transport the service used."""
     native = known.manifest.environment.native_transport
     if native is None:
+        lacks = known.manifest.experiment.resolved.service.lacks
+        if lacks:
+            what = " and ".join(lacks)
+            return Check(name="transport", outcome="note", detail=f"the service is measured as it is, without {what}")
         return Check(name="transport", outcome="unknown", detail="the service's transport is not known")
     if not native:
         return Check(
@@ -133,7 +137,8 @@ def profile_engine(known: CheckInput) -> Check:
     """State which samples the profile is based on."""
     engine = known.manifest.environment.profiling_engine
     if known.summary.profiled is None:
-        return Check(name="profile", outcome="note", detail="no repetition was profiled")
+        skipped = [phase.detail for phase in known.manifest.phases if phase.name == "profile" and phase.detail]
+        return Check(name="profile", outcome="note", detail=": ".join(["no repetition was profiled", *skipped[:1]]))
     samples = known.conditions.cpu_samples
     if samples is not None and samples < PROFILE_SAMPLES_MIN:
         return Check(

@@ -46,7 +46,9 @@ class Load:
         """
         name = f"{engine.PROJECT}-load-{docker.owner}"
         docker.settings["LAB_CPUS_LOADGEN"] = cpu_list(spec.cpus)
-        mounts = [f"--volume={spec.out}:{spec.out}", f"--volume={spec.script.parent}:{spec.script.parent}:ro"]
+        mounts = [f"--volume={spec.out}:{spec.out}"]
+        if spec.script is not None:
+            mounts.append(f"--volume={spec.script.parent}:{spec.script.parent}:ro")
         docker.settings["LOADGEN_IMAGE"] = "" if spec.own else self._image
         if self._program and not spec.own:
             inside = f"{LOADGEN_DIR}/{self._program.name}"
@@ -91,7 +93,7 @@ class Load:
         words = spec.wrk2_words(str(spec.script))
         if spec.own or not (self._program or self._image):  # wrk2 has none of these options
             words += [*spec.own_words(), "--metrics", f"{EVERY_INTERFACE}:{LOADGEN_METRICS_PORT}"]
-        return [*words, f"http://127.0.0.1:{DATA_PORT}", "--", *spec.words]
+        return [*words, f"http://127.0.0.1:{DATA_PORT}{spec.path}", *(["--", *spec.words] if spec.script else [])]
 
     def _interrupt(self, name: str, ended: Process) -> None:
         self._docker.try_ask(["docker", "kill", "--signal", "INT", name])

@@ -34,6 +34,7 @@ from lab.runtime.base import (
     ServiceSpec,
 )
 from lab.runtime.local import requirements
+from lab.runtime.local.foreign import ForeignService
 from lab.runtime.local.instruments import JarCatalogue, LocalProfiler
 from lab.runtime.local.monitoring import LocalMonitoring
 from lab.runtime.local.service import SERVICE_NAME, LocalService
@@ -107,9 +108,11 @@ class LocalRuntime(Runtime):
 
     def build(self, log: Path, progress: Progress, *, service_only: bool = False) -> None:
         """Run make's targets; each does nothing if nothing changed."""
-        targets = ["build-service"]
+        self._make(("build-service",), log, progress)
         if not service_only:
-            targets += ["build-loadgen", "build-profiler"]
+            self.build_tools(log, progress)
+
+    def _make(self, targets: tuple[str, ...], log: Path, progress: Progress) -> None:
         for target in targets:
             progress(f"make {target}")
             self._processes.run(
@@ -129,8 +132,14 @@ class LocalRuntime(Runtime):
         )
         return spec.read_output(output)
 
-    def start_service(self, spec: ServiceSpec) -> LocalService:
-        """Write service.yaml and start the JVM."""
+    def build_tools(self, log: Path, progress: Progress) -> None:
+        """Run make's targets of everything but the lab's own service."""
+        self._make(("build-loadgen", "build-profiler"), log, progress)
+
+    def start_service(self, spec: ServiceSpec) -> Service:
+        """Write service.yaml and start the JVM; or start the user's own service."""
+        if spec.declared is not None:
+            return ForeignService(spec, spec.declared, self._processes, self._java())
         settings: dict[str, Any] = {
             **spec.settings,
             "data_host": HOST,
@@ -158,7 +167,7 @@ class LocalRuntime(Runtime):
         began = time.time()
         with (spec.out / "load.txt").open("wb") as stdout, errors.open("wb") as stderr:
             process = self._processes.start(
-                self.load_command(spec, service.data_url), cpus=spec.cpus, stdout=stdout, stderr=stderr, name="loadgen"
+                self._where(service, spec), cpus=spec.cpus, stdout=stdout, stderr=stderr, name="loadgen"
             )
         self._loadgen = process
         try:
@@ -179,17 +188,27 @@ class LocalRuntime(Runtime):
         code = process.exit_code()
         return LoadResult(1 if code is None else code, error_tail)
 
+    def _where(self, service: Service, spec: LoadSpec) -> list[str]:
+        """Return the command that applies the load, in the network of the service."""
+        if isinstance(service, ForeignService):
+            return [*service.joining(), *self.load_command(spec, service.load_url)]
+        return self.load_command(spec, service.data_url)
+
     def load_command(self, spec: LoadSpec, url: str) -> list[str]:
         """Return the load generator's command line: wrk2's, and the lab's own options if it is the lab's own."""
         other = None if spec.own else self._loadgen_program
         command = [str(other or self.own_loadgen), *spec.wrk2_words(str(spec.script))]
         if other is None:
             command += [*spec.own_words(), "--metrics", f"{HOST}:{self._ports.loadgen_metrics}"]
-        return [*command, url, "--", *spec.words]
+        return [*command, url + spec.path, *(["--", *spec.words] if spec.script else [])]
 
     def loadgen_metrics_url(self, service: Service) -> str | None:
-        """Return the address that the load generator was given."""
-        return None if self.custom_loadgen else f"http://{HOST}:{self._ports.loadgen_metrics}/metrics"
+        """Return the address that the load generator was given, or a way to it in the service's network."""
+        if self.custom_loadgen:
+            return None
+        port = self._ports.loadgen_metrics
+        where = service.door(port) if isinstance(service, ForeignService) else f"http://{HOST}:{port}"
+        return f"{where}/metrics"
 
     def loadgen_pid(self) -> int | None:
         """Return the running load generator's pid."""
