@@ -53,6 +53,11 @@ def test_a_text_may_be_encoded_as_windows_does_it(tmp_path: Path, encoding: str)
     assert json.loads(done.stdout) == json.loads(lab("parse-load", str(REPORT)).stdout)
 
 
+def test_a_count_of_too_many_digits_is_no_count() -> None:
+    done = lab("parse-load", "-", stdin=REPORT.read_text().replace("3593938 requests", f"{'9' * 400} requests"))
+    assert (done.returncode, json.loads(done.stdout)["text"]["missing"]) == (0, ["… requests in …"])
+
+
 def test_several_reports_are_a_list_each_with_the_rate_of_its_own_command_line() -> None:
     text = REPORT.read_text()
     done = lab("parse-load", "-", stdin=f"$ wrk2 -R70k\n{text}\nonce more:\n$ wrk2 -R80k\n\xff{text}\n{text}")
@@ -86,6 +91,9 @@ def test_a_report_that_is_cut_off_is_read_as_far_as_it_goes_and_the_rest_is_name
         ("requests in 1.00m", "requests in 307445734491.24m", "it ran for 1.84467e+13 s and its first line says 60 s"),
         ("59899.55", "5989.55", "3,593,938 requests in 60 s are 59,898.97/s, and it says 5,989.55/s"),
         ("59899.55", "-nan", "no number in 'Requests/sec: …'"),
+        ("59899.55", "NaN", "no number in 'Requests/sec: …'"),
+        ("59899.55", "-5.00", "no number in 'Requests/sec: …'"),
+        (" 99.900%    8.53s ", " 99.900%    -8.53s ", "no number at 99.9% of the latency"),
         ("37.22MB", "-nanB", "no number in 'Transfer/sec: …'"),
         ("2.18GB read", "infB read", "no number in '… requests in …'"),
         (" 99.900%    8.53s ", " 99.900%    nan ", "no number at 99.9% of the latency"),

@@ -25,8 +25,9 @@ from itertools import pairwise
 from lab.analysis.load import Calibration, Generator, Load, LoadError, SpectrumRow, TextOnly, ThreadStats, Values
 from lab.manifest import Errors
 
-_NUMBER = r"-?(?:\d+(?:\.\d+)?|nan|inf)"
-_TIME = rf"({_NUMBER})(us|ms|s|m|h|(?<=nan)|(?<=inf))"
+_COUNT = r"(?<!\d)\d{1,18}"
+_NUMBER = r"-?(?:\d+(?:\.\d+)?|(?i:nan|inf))"
+_TIME = rf"({_NUMBER})(us|ms|s|m|h|(?i:(?<=nan)|(?<=inf)))"
 _METRIC = rf"({_NUMBER})([kMGTP]?)"
 _BYTES = rf"({_NUMBER})([KMGTP]?B)"
 _ERROR_KINDS = ("connect", "read", "write", "timeout")
@@ -42,19 +43,21 @@ _QUOTING = re.compile(r"^[\s>|*│┃]+")
 _CLOSING = re.compile(r"(?:[\s`│┃|\"',\\]|(?<=[\"'])[\]}]+)+$")
 
 _RUNNING = re.compile(rf"Running {_TIME} test @ (\S+)")
-_PARTIES = re.compile(r"(\d+) threads? and (\d+) connections?$")
+_PARTIES = re.compile(rf"({_COUNT}) threads? and ({_COUNT}) connections?$")
 _CALIBRATION = re.compile(rf"Thread calibration: mean lat\.: ({_NUMBER})ms, rate sampling interval: ({_NUMBER})ms$")
 _STATS_LATENCY = re.compile(rf"Latency\s+{_TIME}\s+{_TIME}\s+{_TIME}\s+({_NUMBER})%$")
 _STATS_RATE = re.compile(rf"Req/Sec\s+{_METRIC}\s+{_METRIC}\s+{_METRIC}\s+({_NUMBER})%$")
 _BLOCK = re.compile(r"Latency Distribution \(HdrHistogram - (Recorded|Uncorrected) Latency")
 _WRK_BLOCK = re.compile(r"Latency Distribution$")
 _PERCENTILE = re.compile(rf"(\d+(?:\.\d+)?)%\s+{_TIME}$")
-_SPECTRUM = re.compile(rf"({_NUMBER})\s+(\d\.\d+)\s+(\d+)\s+(?:\d+\.\d+|inf)$")
+_SPECTRUM = re.compile(rf"({_NUMBER})\s+(\d\.\d+)\s+({_COUNT})\s+(?:\d+\.\d+|inf)$")
 _MEAN = re.compile(rf"#\[Mean\s*=\s*({_NUMBER}), StdDeviation\s*=\s*({_NUMBER})\]$")
-_MAX = re.compile(rf"#\[Max\s*=\s*({_NUMBER}), Total count\s*=\s*(\d+)\]$")
-_TOTAL = re.compile(rf"(\d+) requests in {_TIME}, {_BYTES} read$")
-_SOCKET_ERRORS = re.compile(r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)$")
-_BAD_STATUS = re.compile(r"Non-2xx or 3xx responses: (\d+)$")
+_MAX = re.compile(rf"#\[Max\s*=\s*({_NUMBER}), Total count\s*=\s*({_COUNT})\]$")
+_TOTAL = re.compile(rf"({_COUNT}) requests in {_TIME}, {_BYTES} read$")
+_SOCKET_ERRORS = re.compile(
+    rf"Socket errors: connect ({_COUNT}), read ({_COUNT}), write ({_COUNT}), timeout ({_COUNT})$"
+)
+_BAD_STATUS = re.compile(rf"Non-2xx or 3xx responses: ({_COUNT})$")
 _PER_SECOND = re.compile(rf"Requests/sec:\s+({_NUMBER})$")
 _TRANSFER = re.compile(rf"Transfer/sec:\s+{_BYTES}$")
 _COMMAND = re.compile(r"\bwrk2?\b.*?\s(?:-R\s*|--rate[ =])(\d+(?:\.\d+)?)([kMG]?)\b")
@@ -322,8 +325,9 @@ def _percentile(printed: str) -> str:
 
 
 def _number(printed: str) -> float | None:
+    """Return what is printed; None for nan, inf, and what is below 0, as no figure of a report is."""
     value = float(printed)
-    return value if math.isfinite(value) else None
+    return value if 0 <= value < math.inf else None
 
 
 def _scaled(printed: str, scale: float) -> float | None:
