@@ -13,7 +13,7 @@ TITLES = {
     "compare": "Compare",
 }
 #: Selects the runs chosen at the top. Between runs the series has no labels, which `.*` matches.
-CHOSEN_RUNS = 'run=~"$run", experiment=~"$experiment", variant=~"$variant"'
+CHOSEN_RUNS = 'run=~"$run", experiment=~"$experiment", service=~"$service"'
 CHOSEN = f'lsmlab:run{{{CHOSEN_RUNS}, phase=~"$phase"}}'
 
 
@@ -98,12 +98,12 @@ def choice(name: str, label: str, values: list[str], chosen: str) -> Json:
 
 
 def run_variables() -> list[Json]:
-    """Experiment, variant, run and phase. Each offers the values that fit the choices before it."""
+    """Experiment, service, run and phase. Each offers the values that fit the choices before it."""
     experiment = 'experiment=~"$experiment"'
     return [
         query_variable("experiment", "Experiment", "label_values(lab_run_info, experiment)"),
-        query_variable("variant", "Variant", f"label_values(lab_run_info{{{experiment}}}, variant)"),
-        query_variable("run", "Run", f'label_values(lab_run_info{{{experiment}, variant=~"$variant"}}, run)'),
+        query_variable("service", "Service", f"label_values(lab_run_info{{{experiment}}}, service)"),
+        query_variable("run", "Run", f'label_values(lab_run_info{{{experiment}, service=~"$service"}}, run)'),
         query_variable("phase", "Phase", "label_values(lab_run_info, phase)"),
     ]
 
@@ -123,11 +123,11 @@ def annotations(which: str) -> list[Json]:
             "hide": False,
             "iconColor": "purple",
             "expr": "1000 * lab_phase_start_seconds"
-            f" * on (phase, instance) group_left (run, experiment, variant) lab_run_info{{{which}}}",
+            f" * on (phase, instance) group_left (run, experiment, service) lab_run_info{{{which}}}",
             "step": "1s",
             "titleFormat": "{{phase}}",
-            "textFormat": "{{experiment}} ({{variant}}), run {{run}}",
-            "tagKeys": "experiment,variant",
+            "textFormat": "{{experiment}} ({{service}}), run {{run}}",
+            "tagKeys": "experiment,service",
             "useValueForTime": True,
         },
         {
@@ -175,7 +175,7 @@ def runs_row(title: str, starts: str = STARTS, verdicts: str = VERDICTS) -> Row:
         {"title": "Allocation flame graph", "url": f"{place}/profile/alloc.html", "targetBlank": True},
         {"title": "Lock flame graph", "url": f"{place}/profile/lock.html", "targetBlank": True},
     ]
-    begun = f"1000 * min by (run, experiment, variant, runtime) ({starts})"
+    begun = f"1000 * min by (run, experiment, service, runtime) ({starts})"
     judged = f"max by (run, verdict) ({verdicts})"
     overrides: list[Json] = [
         {"matcher": {"id": "byName", "options": "Run"}, "properties": [{"id": "links", "value": links}]},
@@ -184,7 +184,7 @@ def runs_row(title: str, starts: str = STARTS, verdicts: str = VERDICTS) -> Row:
     columns = {
         "Value": "Measured from",
         "experiment": "Experiment",
-        "variant": "Variant",
+        "service": "Service",
         "run": "Run",
         "runtime": "Runtime",
         "verdict": "Verdict",

@@ -23,7 +23,7 @@ ANY_VALUES = {
     "quantile": "0.99",
     "run": ".*",
     "experiment": ".*",
-    "variant": ".*",
+    "service": ".*",
     "phase": ".*",
     "run_a": "20260101T000000Z",
     "run_b": "20260101T000000Z",

@@ -22,7 +22,7 @@ def _overview() -> Row:
                 "Now",
                 "The run in progress and its phase, as the lab publishes them.",
                 once(Query("lab_run_info")),
-                {"experiment": "Experiment", "variant": "Variant", "phase": "Phase", "run": "Run"},
+                {"experiment": "Experiment", "service": "Service", "phase": "Phase", "run": "Run"},
                 width=7,
             ),
             stat(

@@ -96,16 +96,16 @@ def _queue() -> Row:
     )
 
 
-def _by_variant() -> Row:
-    join = f" * on() group_left (variant, experiment) {CHOSEN}"
+def _by_service() -> Row:
+    join = f" * on() group_left (service, experiment) {CHOSEN}"
     return Row(
-        "By variant and method",
+        "By service and method",
         [
             series(
-                "Mean time in the service, by variant",
-                "The same panel over several runs: each variant has its line in its own time.",
+                "Mean time in the service, by service",
+                "The same panel over several runs: each service has its line in its own time.",
                 "s",
-                Query(f"({_mean(TOTAL, '')}){join}", "{{variant}} ({{experiment}})"),
+                Query(f"({_mean(TOTAL, '')}){join}", "{{service}} ({{experiment}})"),
                 width=12,
             ),
             series(
@@ -125,6 +125,6 @@ def build_board() -> Json:
     return build(
         "time",
         "Where a request spends its time in the service: selector, queue, storage, response.",
-        [_stages(), _queue(), _by_variant()],
+        [_stages(), _queue(), _by_service()],
         more_variables=[METHOD, QUANTILE],
     )

@@ -62,9 +62,9 @@ def test_the_dashboards_have_the_names_that_the_links_use() -> None:
 def test_a_cpu_with_two_roles_is_one_sample(tmp_path: Path) -> None:
     path = tmp_path / "lab.prom"
     plan = CpuPlan(service=(0,), loadgen=(1,), other=(1,))
-    write_run_info(path, {"run": 'a"b', "variant": "stack"}, "measure", plan)
+    write_run_info(path, {"run": 'a"b', "service": "stack"}, "measure", plan)
     samples = [line for line in path.read_text().splitlines() if not line.startswith("#")]
-    assert samples[0] == r'lab_run_info{run="a\"b",variant="stack",phase="measure"} 1'
+    assert samples[0] == r'lab_run_info{run="a\"b",service="stack",phase="measure"} 1'
     assert samples[1].startswith('lab_phase_start_seconds{phase="measure"} ')
     assert samples[2:] == [
         'lab_cpu_role{cpu="0",role="service"} 1',
@@ -76,5 +76,5 @@ def test_a_cpu_with_two_roles_is_one_sample(tmp_path: Path) -> None:
 
 def test_the_verdict_is_a_metric_of_the_run_once_it_is_known(tmp_path: Path) -> None:
     path = tmp_path / "lab.prom"
-    write_run_info(path, {"run": "r", "variant": "stack"}, "report", None, "suspect")
-    assert 'lab_run_verdict{run="r",variant="stack",verdict="suspect"} 1\n' in path.read_text()
+    write_run_info(path, {"run": "r", "service": "stack"}, "report", None, "suspect")
+    assert 'lab_run_verdict{run="r",service="stack",verdict="suspect"} 1\n' in path.read_text()

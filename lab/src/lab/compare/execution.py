@@ -66,7 +66,7 @@ class Comparison(Driver):
         return f"comparison of {self.plan.a.label} and {self.plan.b.label}"
 
     def _labels(self) -> dict[str, str]:
-        return {"experiment": f"{self.plan.a.name} against {self.plan.b.name}", "variant": ""}
+        return {"experiment": f"{self.plan.a.name} against {self.plan.b.name}", "service": ""}
 
     def _remains(self) -> str:
         blocks = 0 if self.record is None else len(self.record.blocks)

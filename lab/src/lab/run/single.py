@@ -42,7 +42,7 @@ class Run(Driver):
         return f"experiment {self.plan.name}"
 
     def _labels(self) -> dict[str, str]:
-        return {"experiment": self.plan.name, "variant": self.plan.experiment.service.brief}
+        return {"experiment": self.plan.name, "service": self.plan.experiment.service.brief}
 
     def _remains(self) -> str:
         return f"run.json: incomplete, phase {self._phases.failed or self._phases.latest}"
