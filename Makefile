@@ -68,7 +68,7 @@ findings: needs = NAME ## keep the newest complete suite of that name as docs/fi
 manifests: needs = NAME ## the objects that RUNTIME=kubernetes makes (docs/cluster.md): make manifests NAME=stack-get [GENERATORS=2] [SPREAD=off] …
 
 ##@ Runs
-results: ## all runs, newest first [NAME=stack-get] [VARIANT=queue] [SINCE=7d] [VALID=1] [LAST=50]; and results/index.html
+results: ## all runs, newest first [NAME=stack-get] [SERVICE=queue] [SINCE=7d] [VALID=1] [LAST=50]; and results/index.html
 	@$(call lab,results,,NAME)
 	@bin/lab index
 changes: needs = NAME AGAINST ## when an experiment changed, by its ratio to another one run beside it: make changes NAME=stack-get AGAINST=sync-get [METRIC=p99]

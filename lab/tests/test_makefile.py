@@ -45,9 +45,9 @@ def test_a_name_is_passed_to_the_lab(target: str) -> None:
 
 
 def test_settings_become_options_and_flags_whatever_their_values() -> None:
-    commands = asked("results", "VARIANT=it's a 'queue'", "SINCE=7d", "VALID=1", "LAST=5")
+    commands = asked("results", "SERVICE=it's a 'queue'", "SINCE=7d", "VALID=1", "LAST=5")
     words = " ".join(commands[0])
-    for option in ("--variant it's a 'queue'", "--since 7d", "--valid", "--last 5"):
+    for option in ("--service it's a 'queue'", "--since 7d", "--valid", "--last 5"):
         assert f" {option}" in words
     assert commands[-1] == ["bin/lab", "index"]
     (suite,) = asked("suite", "NAME=queues", "QUEUE_CAPACITY=3", "RESUME=0", "FORCE=1")

@@ -24,7 +24,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from lab.errors import RunError
-from lab.experiment import Catalogue, Experiment
+from lab.experiment import Catalogue, Experiment, tenant
 from lab.manifest import Manifest, Measurement, Summary
 from lab.paths import Checkout
 from lab.statistics import detectable_difference
@@ -149,7 +149,7 @@ def noop_experiment(rate: int) -> Experiment:
     return Experiment.model_validate(
         {
             "title": f"A service that does nothing, at {rate:,}/s",
-            "service": {"variant": "sync", "engine": "null"},
+            "service": tenant.LEAST,
             "load": {"script": "get.lua", "rate": rate, "threads": 1, "connections": 64, "duration": "5s",
                      "warmup": "5s", "args": {"pairs": 1000}, "expect": [404]},
             "profile": None,

@@ -100,8 +100,8 @@ def test_filters_are_combined(lab_checkout: Checkout) -> None:
     queue = run(lab_checkout, "get", 4000, variant="queue")
     half = run(lab_checkout, "put", 8000, variant="queue", complete=False)
     assert names(lab_checkout, Filter(name="get")) == [queue, stack]
-    assert names(lab_checkout, Filter(name="*t", variant="queue")) == [half, queue]
-    assert names(lab_checkout, Filter(variant="queue", valid=True)) == [queue]
+    assert names(lab_checkout, Filter(name="*t", service="queue")) == [half, queue]
+    assert names(lab_checkout, Filter(service="queue", valid=True)) == [queue]
     assert names(lab_checkout, Filter(since="2026-11-01")) == [half, queue, stack]
     assert names(lab_checkout, Filter(since="2026-11-02")) == []
 
@@ -137,7 +137,7 @@ def test_results_name_what_is_left_out(checkout: FakeCheckout, lab_checkout: Che
     code, output = checkout.lab("results", "--last", "2")
     assert code == 0
     assert "the newest 2 of 5 runs; LAST=0 shows all" in output
-    assert "None of the 5 runs matches" in checkout.lab("results", "--variant", "none-such")[1]
+    assert "None of the 5 runs matches" in checkout.lab("results", "--service", "none-such")[1]
     code, output = checkout.lab("results", "--since", "soon")
     assert code == 2
     assert "SINCE=soon: neither a date" in output

@@ -22,7 +22,7 @@ commands = typer.Typer()
 @commands.command()
 def results(  # noqa: PLR0917 - one parameter an option
     name: Annotated[str | None, typer.Argument(help="Only the runs of this experiment; a pattern: '*-get'.")] = None,
-    variant: Annotated[str | None, typer.Option(help="Only runs of this variant.")] = None,
+    service: Annotated[str | None, typer.Option(help="Only runs of this service: stack, shop.jar.")] = None,
     runtime: Annotated[
         str | None, typer.Option(help="Only runs in this runtime.", metavar="docker|local|kubernetes")
     ] = None,
@@ -31,7 +31,7 @@ def results(  # noqa: PLR0917 - one parameter an option
     last: Annotated[int, typer.Option(min=0, help="Maximum number of runs to list; 0: all.")] = 50,
 ) -> None:
     """List all runs, newest first, with their verdicts; results/index.html shows them in a browser."""
-    print_results(console(), find_checkout(), Filter(name, variant, runtime, since, valid), last)
+    print_results(console(), find_checkout(), Filter(name, service, runtime, since, valid), last)
 
 
 @commands.command()

@@ -64,6 +64,8 @@ def metric(name: str) -> str:
     return f"{_TENANT['metrics']}{name}"
 
 
+LEAST: dict[str, str] = _TENANT["least"]
+"""Parameters with which the service does as little as it can for a request."""
 IDLE_REQUEST: str = _TENANT["idle_request"]
 """A request that costs the service next to nothing, to measure the way to it."""
 

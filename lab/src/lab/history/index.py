@@ -23,7 +23,7 @@ from lab.paths import Checkout
 from lab.report import numbers
 from lab.whole_file import write_whole
 
-VERSION = 6
+VERSION = 7
 RUN_ID = re.compile(r"\d{8}T\d{6}Z(-\d+)?")
 
 
@@ -42,7 +42,7 @@ class RunRow(NamedTuple):
     experiment: str
     run_id: str
     state: str
-    variant: str | None = None
+    service: str | None = None
     engine: str | None = None
     runtime: str | None = None
     offered: float | None = None
@@ -74,7 +74,7 @@ class Filter:
     """A filter of runs; None accepts all. `since` is a date (2026-11-20) or an age (7d, 12h)."""
 
     name: str | None = None
-    variant: str | None = None
+    service: str | None = None
     runtime: str | None = None
     since: str | None = None
     valid: bool = False
@@ -82,13 +82,13 @@ class Filter:
     def matches(self, rows: list[RunRow], now: datetime | None = None) -> list[RunRow]:
         """Return the rows that it accepts. Raises InputError for an invalid `since`."""
         first = "" if self.since is None else since_run_id(self.since, now or datetime.now(UTC))
-        patterns = (self.name or "*", self.variant or "*", self.runtime or "*")
+        patterns = (self.name or "*", self.service or "*", self.runtime or "*")
         return [
             row
             for row in rows
             if row.run_id >= first
             and (row.state == "valid" or not self.valid)
-            and all(map(fnmatchcase, (row.experiment, row.variant or "", row.runtime or ""), patterns))
+            and all(map(fnmatchcase, (row.experiment, row.service or "", row.runtime or ""), patterns))
         ]
 
 
@@ -180,7 +180,7 @@ def _row(results: Path, name: str, mtime_ns: int, size: int) -> RunRow:
         experiment=experiment,
         run_id=run_id,
         state=state,
-        variant=service.brief,
+        service=service.brief,
         engine=None if service.foreign else service.parameter("engine"),
         runtime=manifest.runtime,
         offered=summary.rate_offered_per_s if summary is not None else None,

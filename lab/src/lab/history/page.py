@@ -21,7 +21,7 @@ STATIC_ROWS = 100
 FIELDS = (
     "name",
     "state",
-    "variant",
+    "service",
     "runtime",
     "offered",
     "achieved",
@@ -74,7 +74,7 @@ def _page(rows: list[RunRow], answers: list[str]) -> str:
         "index.html.j2",
         states=states,
         experiments=sorted({row.experiment for row in rows}),
-        variants=sorted({row.variant for row in rows if row.variant}),
+        services=sorted({row.service for row in rows if row.service}),
         fields=json_inside(FIELDS),
         rows=json_inside([[getattr(row, field) for field in FIELDS] for row in rows]),
         static=_static(rows[:STATIC_ROWS]),
@@ -87,7 +87,7 @@ def _static(rows: list[RunRow]) -> Table:
         [
             Cell(row.name, "", f"{row.name}/report.html"),
             Cell(row.state, f"state-{row.state}"),
-            row.variant or "",
+            row.service or "",
             numbers.rate(row.offered),
             numbers.rate(row.achieved),
             numbers.count(row.requests),

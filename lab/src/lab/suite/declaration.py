@@ -47,7 +47,7 @@ class Rule(Strict):
 
     - `ratio`: `metric` of each of `of` ÷ that of `to`.
     - `share`: the part that `categories`, or the stacks with one of the `frames`, have of `event` in the profile of
-      each of `of`. A frame is written as in the collapsed stacks: `lsmlab/server/variant/Workers.repeat`.
+      each of `of`. A frame is written as in the collapsed stacks: `lsmlab/storage/lsm/Flusher.work`.
     - `kept`: requests answered ÷ requests offered, of each of `of`.
     - `latency`: `metric` of each of `of`, in ms.
 

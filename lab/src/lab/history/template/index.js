@@ -12,7 +12,7 @@
   const SHOWN = 200;
   const form = document.getElementById("filters");
   const body = document.querySelector("#runs tbody");
-  const columns = ["name", "state", "variant", "offered", "achieved", "requests", "p50", "p99", "p999", "note"];
+  const columns = ["name", "state", "service", "offered", "achieved", "requests", "p50", "p99", "p999", "note"];
   const latencies = new Set(["p50", "p99", "p999", "max"]);
   let order = { by: "time", down: true };
 
@@ -34,7 +34,7 @@
   function wanted() {
     const want = Object.fromEntries(new FormData(form));
     return runs.filter((run) =>
-      (!want.experiment || run.experiment === want.experiment) && (!want.variant || run.variant === want.variant) &&
+      (!want.experiment || run.experiment === want.experiment) && (!want.service || run.service === want.service) &&
       (!want.state || run.state === want.state) && (!want.since || run.time >= Date.parse(want.since)) &&
       (!want.text || `${run.name} ${run.note}`.includes(want.text)));
   }
@@ -70,7 +70,7 @@
           cell.append(link);
           if (location.protocol !== "file:") cell.append(" ", archive(run)); // the artifact server packs it
         } else {
-          cell.textContent = field === "note" || field === "variant" ? run[field] ?? "" : shown(field, run[field], run);
+          cell.textContent = field === "note" || field === "service" ? run[field] ?? "" : shown(field, run[field], run);
         }
         if (field === "state") cell.className = `state-${run.state}`;
         if (typeof run[field] === "number" || latencies.has(field)) cell.className = "number";
