@@ -59,6 +59,7 @@ BESIDE_RUNS = {
     "test_load_schema.py",
     "test_native_transport.py",
     "test_planted_limits.py",
+    "test_your_service.py",
 }
 
 

@@ -20,6 +20,9 @@ def test_the_parameters_of_experiments_are_the_keys_of_the_built_service() -> No
     java = find_jdk() / "bin/java"
     argv = [java, "-XX:TieredStopAtLevel=1", "-jar", CHECKOUT / SERVICE_JAR, "config", "--json"]
     keys = json.loads(subprocess.run(argv, stdout=subprocess.PIPE, check=True).stdout)
+    for key in keys:
+        if key["name"] in tenant.LISTED:
+            del key["choices"]  # each run asks the built service for them
     lines = ",\n".join(json.dumps(key, ensure_ascii=False) for key in keys)
     if os.environ.get(WRITE):
         tenant.PARAMETERS.write_text(f"[\n{lines}\n]\n", encoding="utf-8")

@@ -14,8 +14,10 @@ from pathlib import Path
 import pytest
 
 from lab.machine.host import processes_mentioning
+from lab.runtime.local.foreign import networks_problem
 from lab.runtime.local.requirements import find_jdk
 from support.checkout import free_port
+from support.installed import leave_out
 
 from ..conftest import CHECKOUT, outside_make
 
@@ -83,6 +85,8 @@ class Elsewhere:
 
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Elsewhere:
+    if why := networks_problem():
+        leave_out(f"no network namespace can be made: {why}")
     return Elsewhere(tmp_path)
 
 
