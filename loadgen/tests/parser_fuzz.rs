@@ -26,7 +26,7 @@ const SEEDS: [&[u8]; 10] = [
     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 9\r\n\r\n1\r\na\r\n0\r\n\r\n",
 ];
 
-const TOKENS: [&[u8]; 31] = [
+const TOKENS: [&[u8]; 32] = [
     b"\r\n",
     b"\n",
     b"\r",
@@ -55,6 +55,7 @@ const TOKENS: [&[u8]; 31] = [
     b"ffffffffffffffff",
     b"fffffffffffffff\r\n",
     b"00000000000000000001\r\n",
+    b", 3",
     b"\r\n folded",
     b" 204 ",
     b" 199 ",
@@ -165,17 +166,11 @@ fn plain_response(text: &[u8]) -> Plain {
         let all = values(name).join(",");
         all.split(',').map(|token| token.trim_matches([' ', '\t', '\r', '\n', '\x0c']).to_ascii_lowercase()).collect()
     };
-    let mut lengths = Vec::new();
-    for value in values("content-length") {
-        let digits = value.trim_matches([' ', '\t', '\r', '\n']);
-        let number = digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse::<u64>().ok()).flatten();
-        let Some(number) = number else { return Plain::Wrong };
-        lengths.push(number);
-    }
+    let has_length = !values("content-length").is_empty();
+    let number =
+        |digits: String| digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse::<u64>().ok()).flatten();
+    let mut lengths: Vec<Option<u64>> = tokens("content-length").into_iter().map(number).collect();
     lengths.dedup();
-    if lengths.len() > 1 {
-        return Plain::Wrong;
-    }
     let status = response.code.expect("complete");
     let connection = tokens("connection");
     let says = |word: &str| connection.iter().any(|token| token == word);
@@ -200,10 +195,11 @@ fn plain_response(text: &[u8]) -> Plain {
         }
         return done(false, text.len());
     }
-    match lengths.first() {
-        Some(length) if *length <= body.len() as u64 => done(keep_alive, head + *length as usize),
-        Some(_) => Plain::Unfinished,
-        None => done(false, text.len()),
+    match lengths[..] {
+        _ if !has_length => done(false, text.len()),
+        [Some(length)] if length <= body.len() as u64 => done(keep_alive, head + length as usize),
+        [Some(_)] => Plain::Unfinished,
+        _ => Plain::Wrong,
     }
 }
 
@@ -212,7 +208,8 @@ fn plain_chunks(body: &[u8]) -> Result<Option<usize>, ()> {
     let mut at = 0;
     loop {
         let digits = body[at..].iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
-        if digits > 15 {
+        let zeros = body[at..].iter().take_while(|byte| **byte == b'0').count();
+        if digits - zeros > 15 {
             return Err(());
         }
         let size = std::str::from_utf8(&body[at..at + digits]).map_err(drop)?;

@@ -2,11 +2,14 @@
 
 use super::error::ParseError;
 
+/// Maximum size of a chunk. Zeros before the first other digit do not matter.
+const SIZE_MAX: u64 = (1 << 60) - 1;
+
 /// The position in a chunked body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// In the hexadecimal size, of which `digits` digits have been read.
-    Size { digits: u8 },
+    /// In the hexadecimal size, which has begun if a digit has been read.
+    Size { begun: bool },
     /// In a chunk extension, which ends with the line.
     Extension,
     /// After the CR of the size line.
@@ -34,7 +37,7 @@ pub(super) struct Chunked {
 
 impl Chunked {
     pub(super) fn new() -> Self {
-        Self { state: State::Size { digits: 0 }, remaining: 0 }
+        Self { state: State::Size { begun: false }, remaining: 0 }
     }
 
     /// Reads `input`. Returns the number of bytes consumed and whether the body ended there. Passes the content to
@@ -64,20 +67,20 @@ impl Chunked {
     fn step(&mut self, byte: u8) -> Result<bool, ParseError> {
         self.state =
             match (self.state, byte) {
-                (State::Size { digits }, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') if digits < 15 => {
+                (State::Size { .. }, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') if self.remaining <= SIZE_MAX / 16 => {
                     let digit = (byte as char).to_digit(16).expect("a hexadecimal digit");
                     self.remaining = self.remaining * 16 + u64::from(digit);
-                    State::Size { digits: digits + 1 }
+                    State::Size { begun: true }
                 }
-                (State::Size { digits: 1.. }, b'\r') => State::SizeLineFeed,
-                (State::Size { digits: 1.. }, b';' | b' ' | b'\t') => State::Extension,
+                (State::Size { begun: true }, b'\r') => State::SizeLineFeed,
+                (State::Size { begun: true }, b';' | b' ' | b'\t') => State::Extension,
                 (State::Extension, b'\r') => State::SizeLineFeed,
-                (State::Size { digits: 1.. } | State::Extension | State::SizeLineFeed, b'\n') => {
+                (State::Size { begun: true } | State::Extension | State::SizeLineFeed, b'\n') => {
                     if self.remaining == 0 { State::TrailerStart } else { State::Data }
                 }
                 (State::Extension, _) => State::Extension,
                 (State::DataEnd, b'\r') => State::DataLineFeed,
-                (State::DataEnd | State::DataLineFeed, b'\n') => State::Size { digits: 0 },
+                (State::DataEnd | State::DataLineFeed, b'\n') => State::Size { begun: false },
                 (State::TrailerStart, b'\r') => State::LastLineFeed,
                 (State::TrailerStart | State::LastLineFeed, b'\n') => return Ok(true),
                 (State::Trailer, b'\n') => State::TrailerStart,

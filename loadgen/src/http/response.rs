@@ -203,14 +203,14 @@ impl ResponseParser {
         let version_1_1 = response.version == Some(1);
         let mut body = BodyHeaders::default();
         for header in response.headers.iter() {
-            body.read(header)?;
+            body.read(header);
         }
         self.keep_alive = if version_1_1 { !body.close } else { body.keep_alive };
         let empty = to_head || self.status < 200 || matches!(self.status, 204 | 304);
         self.state = match body {
             _ if empty => State::Fixed(0),
             BodyHeaders { transfer_encoding: true, chunked: true, .. } => State::Chunked(Chunked::new()),
-            BodyHeaders { transfer_encoding: false, length: Some(length), .. } => State::Fixed(length),
+            BodyHeaders { transfer_encoding: false, length: Some(length), .. } => State::Fixed(length?),
             _ => {
                 self.keep_alive = false;
                 State::UntilClose
@@ -243,7 +243,8 @@ fn unfolded(value: &[u8]) -> Vec<u8> {
 /// The headers that describe the body and the connection (RFC 9112 §6.3, §9.3).
 #[derive(Default)]
 struct BodyHeaders {
-    length: Option<u64>,
+    /// An invalid length is an error only if the body ends by it.
+    length: Option<Result<u64, ParseError>>,
     transfer_encoding: bool,
     chunked: bool,
     close: bool,
@@ -251,12 +252,15 @@ struct BodyHeaders {
 }
 
 impl BodyHeaders {
-    fn read(&mut self, header: &httparse::Header<'_>) -> Result<(), ParseError> {
+    fn read(&mut self, header: &httparse::Header<'_>) {
         // Compares lengths first: most headers are none of these.
         match header.name.len() {
             14 if header.name.eq_ignore_ascii_case("content-length") => {
                 let wrong = || ParseError::ContentLength(shown(header.value));
-                self.length = Some(super::content_length(header.value, self.length).ok_or_else(wrong)?);
+                self.length = Some(match self.length.take() {
+                    Some(Err(error)) => Err(error),
+                    earlier => super::content_length(header.value, earlier.and_then(Result::ok)).ok_or_else(wrong),
+                });
             }
             17 if header.name.eq_ignore_ascii_case("transfer-encoding") => {
                 // The coding `identity`, which RFC 9112 has removed, changes nothing.
@@ -274,7 +278,6 @@ impl BodyHeaders {
             }
             _ => {}
         }
-        Ok(())
     }
 }
 

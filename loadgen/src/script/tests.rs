@@ -234,7 +234,11 @@ fn errors_name_the_file_the_line_and_the_function() {
         ("function init() nothing() end", "script.lua:1: attempt to call global 'nothing'"),
         ("function request() return nil .. 'x' end", "script: request: "),
         ("function request() return 'GET /\\r\\n' end", "script.lua:1: request 1 is not an HTTP/1.1 request"),
-        ("function request() return {} end", "script: request: "),
+        ("function request() return {} end", "script.lua:1: expected the text of a request, got table"),
+        (
+            "request = coroutine.wrap(function() coroutine.yield(true) end)",
+            "script: request: a function in C: expected the text of a request, got boolean",
+        ),
         ("wrk.method = 'A B'", "script.lua: the request of the table wrk: request 1 is not an HTTP/1.1 request"),
         ("function response() error('seen') end", "script: response: "),
         ("function delay() return -1 end", "expected milliseconds from 0, got -1"),

@@ -129,7 +129,7 @@ end
 -- Where the function begins that was called last, for an error of what it returned.
 function hooks.place()
   local info = getinfo(called, "S")
-  return info.short_src .. ":" .. info.linedefined
+  return info.linedefined > 0 and info.short_src .. ":" .. info.linedefined or "a function in C"
 end
 
 -- Makes `require` find modules in `folder` first. Not by package.path, because `;` and `?` in the folder's name would

@@ -130,6 +130,14 @@ fn malformed_responses_are_errors() {
         let ParseError::Head { line: found, .. } = error(text) else { panic!("{text:?}") };
         assert_eq!(found, line);
     }
+    // A length that does not matter is no error (RFC 9112 §6.3).
+    for response in ["204 No Content\r\n\r\n", "200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"] {
+        let text =
+            format!("HTTP/1.1 {}", response.replacen("\r\n", "\r\nContent-Length: x\r\nContent-Length: 1\r\n", 1));
+        assert_eq!(responses(&[text.as_bytes()]).unwrap().len(), 1, "{text}");
+    }
+    let zeros = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{:0>40}\r\nok\r\n{:0>40}\r\n\r\n", 2, 0);
+    assert_eq!(responses(&[zeros.as_bytes()]).unwrap().len(), 1);
     let length = |value: &str| ParseError::ContentLength(value.to_owned());
     assert_eq!(error(b"HTTP/1.1 200 OK\r\nContent-Length: +5\r\n\r\n"), length("+5"));
     let huge = "99999999999999999999";
@@ -139,6 +147,7 @@ fn malformed_responses_are_errors() {
     }
     let two = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello";
     assert_eq!(error(two), length("6"));
+    assert_eq!(error(b"HTTP/1.1 200 OK\r\nContent-Length: x\r\nContent-Length: 6\r\n\r\n"), length("x"));
     for bad in ["x\r\n", "\r\n", "5\r\nhelloX", "ffffffffffffffff\r\n", "5\rhello"] {
         let text = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{bad}");
         assert_eq!(error(text.as_bytes()), ParseError::Chunk, "{bad:?}");
