@@ -18,7 +18,7 @@ from lab.experiment.explain import explain
 from lab.experiment.model import Experiment, Rate, Reference
 from lab.experiment.quantities import Bytes, Count, Strict
 from lab.experiment.script import read_script
-from lab.experiment.service import beside
+from lab.experiment.service import PATHS, beside
 from lab.paths import Checkout
 from lab.units import COUNT_FORM
 
@@ -157,6 +157,10 @@ class Catalogue:
                         f"{where}: reference.shares.{index}.categories: no category named {name!r}"
                         f"{did_you_mean(name, known_categories)}; available: {', '.join(known_categories)}"
                     )
+        for key, what in PATHS.items():
+            path = getattr(experiment.service, key)
+            if path is not None and not Path(path).exists():
+                raise InputError(f"{declared.where(('service', key))}: service.{key}: there is no {what} {path}")
         script = experiment.load.script
         if script is None:
             return

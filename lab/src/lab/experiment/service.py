@@ -21,6 +21,8 @@ from lab.experiment.quantities import Count, Seconds, Strict
 _JVM_FLAGS_REFUSED = re.compile(r"-(jar|cp|classpath|-class-path|version|-version|h|help)\b")
 STARTED_BY = ("command", "jar")
 """The keys that say how a service other than the lab's own is started."""
+PATHS = {"jar": "jar", "workdir": "directory", "categories": "file of rules"}
+"""The keys that name a file or a directory, and what it is."""
 Path_ = Annotated[str, Field(pattern=r"^/[!-~]*$")]
 Port = Annotated[Count, Field(ge=1, le=65535)]
 
@@ -37,6 +39,7 @@ class ServiceDeclaration(Strict):
     `ready` is a path that is answered 200 when the service is ready, or a text in its log; without it a service is
     ready when its port is open. `start_limit_s` is how long that may take, 60 if it is not set. Without `port` the port
     is found. `metrics` and `quiesce` are paths on the `admin` port, which is the service's own if there is none.
+    `categories` is a file of rules for its profile, as profiler/categories.toml is for the lab's own service.
     """
 
     command: Annotated[tuple[str, ...] | None, Field(min_length=1)] = None
@@ -50,6 +53,7 @@ class ServiceDeclaration(Strict):
     admin: Port | None = None
     metrics: Path_ | None = None
     quiesce: Path_ | None = None
+    categories: Annotated[str | None, Field(min_length=1)] = None
     jvm: tuple[str, ...] = ()
 
     @field_validator("jvm")
@@ -83,7 +87,18 @@ class ServiceDeclaration(Strict):
             if self.command and self.jvm:
                 raise ValueError("jvm is for a jar: with command, its flags are words of the command")
             return self
-        for key in ("name", "workdir", "env", "port", "ready", "start_limit_s", "admin", "metrics", "quiesce"):
+        for key in (
+            "name",
+            "workdir",
+            "env",
+            "port",
+            "ready",
+            "start_limit_s",
+            "admin",
+            "metrics",
+            "quiesce",
+            "categories",
+        ):
             if getattr(self, key) is not None:
                 raise ValueError(f"{key.removesuffix('_s')} needs command or jar, which say how the service is started")
         if tenant.REQUIRED not in parameters:
@@ -132,7 +147,7 @@ def beside(value: Any, directory: Path) -> Any:
     """
     if not isinstance(value, Mapping) or not any(value.get(key) for key in STARTED_BY):
         return value
-    paths = {key: str(directory / str(value[key])) for key in ("jar", "workdir") if value.get(key)}
+    paths = {key: str(directory / str(value[key])) for key in PATHS if value.get(key)}
     return {"workdir": str(directory), **value, **paths}
 
 

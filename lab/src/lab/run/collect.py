@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 from lab.experiment import Experiment
 from lab.machine import environment
@@ -28,6 +29,7 @@ def profile_spec(state: RunState) -> ProfileSpec | None:
         cpus=state.plan.cpus.other,
         depth=settings.depth,
         pprof=settings.pprof,
+        categories=None if (rules := state.plan.experiment.service.categories) is None else Path(rules),
     )
 
 

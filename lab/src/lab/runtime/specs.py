@@ -139,6 +139,7 @@ class ProfileSpec:
     """One recording. `out` is an existing directory on the host that receives the files of the run's profile/.
 
     `depth` is the number of frames kept of a stack; None is the profiler's own. `pprof` asks for `<event>.pprof` too.
+    `categories` are rules that replace the profiler's own.
     """
 
     out: Path
@@ -148,6 +149,7 @@ class ProfileSpec:
     cpus: tuple[int, ...]
     depth: int | None = None
     pprof: bool = False
+    categories: Path | None = None
 
     def start_words(self, limit_s: float) -> list[str]:
         """Return the options of `profile start`: what is recorded, and `limit_s`, after which it ends by itself."""
@@ -158,7 +160,8 @@ class ProfileSpec:
     def convert_words(self) -> list[str]:
         """Return the options of `profile convert` that say what is drawn."""
         pprof = ["--pprof"] if self.pprof else []
-        return ["--title", self.title, "--events", ",".join(self.events), *pprof]
+        rules = [] if self.categories is None else ["--categories", str(self.categories)]
+        return ["--title", self.title, "--events", ",".join(self.events), *pprof, *rules]
 
     def latency_words(self) -> list[str]:
         """Return the option of `profile convert` that names the repetition's latency log, if there is one."""

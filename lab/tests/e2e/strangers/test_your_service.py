@@ -182,6 +182,10 @@ def test_a_jar_without_a_load_is_refused(elsewhere: Elsewhere) -> None:
 def test_a_file_of_ones_own_is_checked_and_has_one_rate(elsewhere: Elsewhere) -> None:
     elsewhere.experiment()
     assert elsewhere.lab("check", ".") == (0, "1 experiment is sound")
+    elsewhere.experiment(more="  categories: no.toml\n")
+    code, output = elsewhere.lab("check", ".")
+    assert (code, "experiment.yaml:3: service.categories: there is no file of rules" in output) == (2, True), output
+    elsewhere.experiment()
     file = elsewhere.directory / "experiment.yaml"
     file.write_text(file.read_text().replace("rate: 50", "rate: [50, 100]"))
     code, output = elsewhere.lab("run", ".")
