@@ -54,7 +54,8 @@ profile-window: build-profiler
 
 ##@ Experiments
 experiment: needs = NAME ## run one: make experiment NAME=stack-get [RATE=20000|auto] [SCALE=0.3] [DURATION=20s] [RUNTIME=local|docker|kubernetes] …
-compare: needs = A B ## is B better, worse, or the same: make compare A=queue-get B='stack-get VARIANT=queue' [BLOCKS=10] [X=5%] [RATE=auto] [DURATION=10s] [FORCE=1] … (experiments or runs)
+compare: takes = C D E F
+compare: needs = A B ## is B better, worse, or the same: make compare A=queue-get B='stack-get VARIANT=queue' [C=… to F=…] [BLOCKS=10] [X=5%] [RATE=auto] [DURATION=10s] [FORCE=1] … (experiments or runs)
 search: needs = NAME SLO ## the highest rate that holds a limit: make search NAME=stack-get SLO='p99.9<100ms' [VARIANT=queue] [RESUME=1] …
 suite: needs = NAME ## run several experiments, interleaved, and write one page with findings: make suite NAME=queues [ROUNDS=6] [SCALE=0.3] [DURATION=3s] [RESUME=1] [FORCE=1] …
 list: ## the experiments

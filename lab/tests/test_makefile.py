@@ -60,6 +60,7 @@ def test_settings_become_options_and_flags_whatever_their_values() -> None:
 def test_several_names_keep_their_order() -> None:
     (words,) = asked("compare", "B=b VARIANT=stack", "A=a", "X=3%")
     assert words == ["bin/lab", "compare", "--x", "3%", "--", "a", "b VARIANT=stack"]
+    assert asked("compare", "D=d", "A=a", "C=c", "B=b") == [["bin/lab", "compare", "--", "a", "b", "c", "d"]]
 
 
 def test_a_missing_name_is_an_error_before_the_lab_starts() -> None:

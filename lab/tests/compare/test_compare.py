@@ -24,7 +24,7 @@ def record(checkout: FakeCheckout) -> tuple[dict[str, Any], Path]:
 def test_two_hundred_microseconds_more_are_worse_by_two_hundred_microseconds(checkout: FakeCheckout) -> None:
     code, output = checkout.lab("compare", "fake", "fake VARIANT=slower-by-200-us", *QUICK, "--duration", "1s")
     assert code == 0, output
-    result = record(checkout)[0]["result"]
+    result = record(checkout)[0]["results"][0]
     primary = next(metric for metric in result["metrics"] if metric["primary"])
     assert result["verdict"] == "worse", output
     assert primary["difference"] == pytest.approx(0.2, rel=0.2), "ms"
@@ -42,7 +42,7 @@ def test_the_cost_of_a_request_is_the_servers_whatever_a_window_lasts(checkout: 
     assert code == 0, output
     found, _ = record(checkout)
     assert found["design"]["window_s"] == window_s
-    metrics = {metric["name"]: metric for metric in found["result"]["metrics"]}
+    metrics = {metric["name"]: metric for metric in found["results"][0]["metrics"]}
     assert [metrics["cpu"][side] for side in "ab"] == pytest.approx([70, 70], rel=0.01)
     assert [metrics["alloc"][side] for side in "ab"] == pytest.approx([1000, 1000], rel=0.01)
 
@@ -55,7 +55,7 @@ def test_a_side_that_spins_uses_no_cpu_while_the_other_one_is_measured(checkout:
     beside = [window["idle_cpu_s"] for window in windows if window["side"] == "a"]
     itself = [window["service_cpu_s"] for window in windows if window["side"] == "b"]
     assert sum(beside) < 0.3 * sum(itself), (beside, itself)
-    assert "CPU of the side without load" in (record(checkout)[1] / "compare.md").read_text()
+    assert "CPU of the sides without load" in (record(checkout)[1] / "compare.md").read_text()
     assert nothing_is_left(checkout)
 
 
@@ -76,6 +76,37 @@ def test_all_sides_rest_before_each_window(checkout: FakeCheckout) -> None:
     for side in "ab":
         log = (record(checkout)[1] / side / "service.log").read_text()
         assert log.count("rests") == 6 * (1 + 4), "after each start, and before each window of either side"
+
+
+def test_three_sides_run_in_turns_and_each_is_judged_against_the_first(checkout: FakeCheckout) -> None:
+    others = ("fake VARIANT=queue", "fake VARIANT=slower-by-200-us")
+    code, output = checkout.lab("compare", "fake", *others, *QUICK, "--duration", "2s", "--seed", "3")
+    assert code == 0, output
+    found, directory = record(checkout)
+    assert [side["directory"] for side in found["sides"]] == ["a", "b", "c"]
+    assert sorted(block["order"] for block in found["blocks"]) == ["abc", "abc", "bca", "bca", "cab", "cab"]
+    for block in found["blocks"]:
+        turns = "".join(window["side"] for window in block["windows"])
+        assert turns == block["order"] + block["order"][::-1]
+        assert all(window["idle_cpu_s"] is not None for window in block["windows"])
+    assert [result["verdict"] for result in found["results"]] == ["same", "worse"], output
+    assert "fake VARIANT=queue is the same as fake within 5.0%: latency p50" in output
+    assert "fake VARIANT=slower-by-200-us is worse than fake: latency p50 +" in output
+    text = (directory / "compare.md").read_text()
+    assert found["compared"][0] == "B: service.variant: stack against queue"
+    for told in ("B against A in each metric", "C against A in each metric", "C is fake VARIANT=slower-by-200-us"):
+        assert told in text
+    for side in "abc":
+        assert json.loads((directory / side / "run.json").read_text())["complete"] is True
+        assert f'href="{side}/report.html"' in (directory / "compare.html").read_text()
+    assert nothing_is_left(checkout)
+
+
+def test_sides_that_the_memory_does_not_hold_are_refused(checkout: FakeCheckout) -> None:
+    code, output = checkout.lab("compare", *["fake"] * 4, *QUICK, FAKE_AVAILABLE_BYTES=str(11 * 2**30))
+    assert code == 2
+    assert "4 sides: there is memory for 3, at 2.4 GiB each" in output
+    assert not (checkout.root / "results").exists()
 
 
 def test_differences_besides_the_service_are_a_caution(checkout: FakeCheckout) -> None:
@@ -133,7 +164,7 @@ def test_ctrl_c_leaves_nothing_running_and_a_comparison_that_is_not_judged(check
     assert "Interrupted in phase measure; nothing is left running." in output, output
     assert nothing_is_left(checkout)
     found, directory = record(checkout)
-    assert (found["state"], found["result"]) == ("incomplete", None)
+    assert (found["state"], found["results"]) == ("incomplete", [])
     assert "so it is not judged" in (directory / "compare.html").read_text()
     for side in "ab":
         assert json.loads((directory / side / "run.json").read_text())["complete"] is False
@@ -165,6 +196,8 @@ def test_a_service_that_dies_fails_the_comparison_and_names_the_phase(checkout: 
         (("", "fake"), "A is empty: name an experiment"),
         (("fake", "fake", "--monitoring", "on"), "MONITORING=on: a comparison runs without Prometheus"),
         (("fake", "fake", "--generators", "2"), "No such option: --generators"),
+        (("fake",) * 7, "7 sides: at most 6 are compared at a time"),
+        (("fake", "fake", "fake RATE=lots"), "C: RATE=lots: 'lots' is not a whole number"),
     ],
 )
 def test_bad_input_starts_nothing(checkout: FakeCheckout, words: tuple[str, ...], message: str) -> None:
@@ -194,7 +227,7 @@ def test_finished_runs_of_one_start_each_cannot_tell(checkout: FakeCheckout) -> 
     assert "made one after the other" in output
     found, directory = record(checkout)
     assert found["how"] == "finished runs"
-    assert (directory / found["a"]["directory"] / "run.json").is_file()
+    assert (directory / found["sides"][0]["directory"] / "run.json").is_file()
     code, output = checkout.lab("compare", a, "fake")
     assert code == 2
     assert "is a finished run, but fake is not" in output
@@ -243,7 +276,7 @@ def test_a_machine_that_is_not_fit_to_measure_withdraws_the_verdict_unless_it_is
     assert "verdict: same within 5.0%" in output
     assert f"FORCE=1: {why}" in output
     found, directory = record(checkout)
-    assert [line[:3] for line in found["result"]["forced"]] == ["A: ", "B: "]
+    assert [line[:3] for line in found["results"][0]["forced"]] == ["A: ", "B: "]
     for page in ("compare.html", "compare.md"):
         assert f"FORCE=1: {why}" in (directory / page).read_text(), page
         assert "as set, without a pilot" in (directory / page).read_text(), page

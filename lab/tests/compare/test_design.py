@@ -18,6 +18,13 @@ def test_as_many_blocks_begin_with_a_as_with_b(seed: int) -> None:
     assert Design(18, 0.05, None, seed).orders().count("ab") == 9
 
 
+@pytest.mark.parametrize("sides", [3, 6])
+def test_each_side_is_at_each_place_equally_often(sides: int) -> None:
+    orders = Design(12, 0.05, None, 7).orders(sides)
+    for place in range(sides):
+        assert {sum(order[place] == letter for order in orders) for letter in "abcdef"[:sides]} == {12 // sides}
+
+
 def test_the_seed_decides_the_order_and_another_one_another() -> None:
     assert design(seed="1").orders() == design(seed="1").orders()
     assert len({tuple(design(seed=str(seed)).orders()) for seed in range(10)}) > 5

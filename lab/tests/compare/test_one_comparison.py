@@ -39,7 +39,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[FakeCheckou
 def test_it_ends_with_a_verdict_in_one_sentence_and_a_page(done: tuple[FakeCheckout, str]) -> None:
     checkout, output = done
     found, directory = record(checkout)
-    assert found["result"]["verdict"] == "same", "the fake load generator always reports the same latencies"
+    assert found["results"][0]["verdict"] == "same", "the fake load generator always reports the same latencies"
     assert "verdict: same within 5.0%" in output
     assert "fake VARIANT=queue is the same as fake within 5.0%: latency p50" in output
     assert str(Path("results/compare") / directory.name / "compare.html") in output
@@ -48,7 +48,7 @@ def test_it_ends_with_a_verdict_in_one_sentence_and_a_page(done: tuple[FakeCheck
 
 
 def test_every_metric_that_is_measured_is_judged(done: tuple[FakeCheckout, str]) -> None:
-    names = [metric["name"] for metric in record(done[0])[0]["result"]["metrics"]]
+    names = [metric["name"] for metric in record(done[0])[0]["results"][0]["metrics"]]
     assert {"p50", "p90", "throughput", "cpu", "switches", "alloc"} <= set(names), names
 
 
@@ -70,7 +70,7 @@ def test_every_block_has_a_fresh_start_of_each_side_and_windows_in_turns(done: t
 def test_a_pilot_says_how_long_both_sides_are_warmed_up(done: tuple[FakeCheckout, str]) -> None:
     found, directory = record(done[0])
     design = found["design"]
-    assert design["pilot"] == {"length_s": 60, "a": STEADY_AFTER_S, "b": STEADY_AFTER_S}
+    assert design["pilot"] == {"length_s": 60, "steady_s": [STEADY_AFTER_S] * 2}
     assert design["warmup_s"] == STEADY_AFTER_S
     where = "15 s, from a pilot of 60 s: A was steady after 15 s, B was steady after 15 s"
     assert where in (directory / "compare.html").read_text()
@@ -87,7 +87,7 @@ def test_both_services_are_alive_at_once_on_ports_of_their_own(done: tuple[FakeC
     windows = [window for block in found["blocks"] for window in block["windows"]]
     assert all(window["idle_cpu_s"] is not None for window in windows), "the idle service answered beside each window"
     assert all(window["service_cpu_s"] is not None for window in windows)
-    assert found["result"]["idle_cpu_share"] < 0.5
+    assert found["results"][0]["idle_cpu_share"] < 0.5
 
 
 def test_each_side_is_a_run_of_its_own(done: tuple[FakeCheckout, str]) -> None:

@@ -61,4 +61,4 @@ def test_a_report_without_seconds_gives_no_steady_second() -> None:
     [(17.0, 9.0, 17.0), (9.0, 17.0, 17.0), (0.0, 0.0, 5.0), (None, 9.0, 60.0), (9.0, None, 60.0)],
 )
 def test_the_longer_one_counts_for_both_sides_within_bounds(a: float | None, b: float | None, warmup_s: float) -> None:
-    assert warmup_of(PilotRecord(length_s=60.0, a=a, b=b)) == warmup_s
+    assert warmup_of(PilotRecord(length_s=60.0, steady_s=[a, b])) == warmup_s

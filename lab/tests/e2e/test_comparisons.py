@@ -31,7 +31,7 @@ def compare(checkout: Path, a: str, b: str, **settings: str) -> dict[str, Any]:
     words = {"RUNTIME": "local", "METRIC": "p50", "BLOCKS": "6", "PROFILE": "off", "FORCE": "1", **settings}
     output = make_in(checkout, "compare", f"A={a}", f"B={b}", *(f"{key}={value}" for key, value in words.items()))
     (directory,) = set((checkout / "results/compare").glob("*")) - before
-    result: dict[str, Any] = json.loads((directory / "record.json").read_text())["result"]
+    result: dict[str, Any] = json.loads((directory / "record.json").read_text())["results"][0]
     print(result["sentence"], *result["forced"], sep="\n  ")
     result["by_name"] = {metric["name"]: metric for metric in result["metrics"]}
     result["output"] = output

@@ -174,13 +174,15 @@ def test_at_the_end_of_a_load_it_reports_the_use_of_other_processes_without_the_
     audit = MachineAudit()
     audit.start(tmp_path / "machine.csv", CpuPlan((cpu,), (cpu,), (cpu,)))
     # A process whose parent has ended is no descendant of this one, which stands for the lab.
-    start = "yes >/dev/null & echo $!; sha256sum /dev/zero >/dev/null & echo $!"
+    start = "yes >/dev/null & echo $!; sha256sum /dev/zero >/dev/null & echo $!; "
+    start += "sha512sum /dev/zero >/dev/null & echo $!"
     orphans = subprocess.run(["sh", "-c", start], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
     own = subprocess.Popen(["sha1sum", "/dev/zero"])
     load = subprocess.Popen(["sleep", "600"])
     began = time.monotonic()
     try:
-        audit.watch("beside", int(orphans[1]))
+        for pid in orphans[1:]:
+            audit.watch("beside", int(pid))
         audit.watch("loadgen", load.pid)
         wait_for_load(tmp_path / "machine.csv")
         late = subprocess.Popen(["md5sum", "/dev/zero"])
@@ -201,7 +203,7 @@ def test_at_the_end_of_a_load_it_reports_the_use_of_other_processes_without_the_
     use = json.loads(line)
     assert 0 < use["interval_s"] <= took_s
     assert use["cpu_s"]["yes"] >= USED_S
-    assert not {"sha1sum", "sha256sum", "md5sum", "sleep"} & use["cpu_s"].keys()
+    assert not {"sha1sum", "sha256sum", "sha512sum", "md5sum", "sleep"} & use["cpu_s"].keys()
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from lab import report
@@ -153,12 +154,12 @@ def _fake(checkout: FakeCheckout) -> Experiment:
     return Catalogue(Checkout(checkout.root)).read("fake")
 
 
-def make_comparison(root: Path) -> Path:
-    """A comparison in turns of eight blocks; B is slower."""
+def make_comparison(root: Path, *, three: bool = False) -> Path:
+    """A comparison in turns of eight blocks; B is slower. With `three`, C is as fast as A."""
     directory = root / "compare" / ID
     rate, blocks = 1500, 8
     measured: dict[str, list[Measured]] = {}
-    for side, slower in (("a", 1.0), ("b", 1.3)):
+    for side, slower in (("a", 1.0), ("b", 1.3), *([("c", 1.0)] if three else [])):
         make_run(directory / side, Shape(rate=rate, repetitions=blocks, seconds=3, seed=ord(side), level=(3, slower)))
         report.write(directory / side)
         measured[side] = [
@@ -166,23 +167,29 @@ def make_comparison(root: Path) -> Path:
             for source in measured_sources(directory / side)
             if (outputs := read_outputs(directory / side, source)) is not None
         ]
-    names = ("queue-get", "stack-get VARIANT=a-long-name")
+    names = ("queue-get", "stack-get VARIANT=a-long-name", "mpmc-get")
     record = ComparisonRecord(
         id=ID,
         how="in turns",
         state="complete",
         runtime="local",
-        a=SideRecord(label=names[0], name="queue-get", title="GET at 1,500/s, first in, first out", directory="a"),
-        b=SideRecord(label=names[1], name="stack-get", title="GET at 1,500/s, last in, first out", directory="b"),
+        sides=[
+            SideRecord(label=label, name=label.partition(" ")[0], title="GET at 1,500/s, some order", directory=side)
+            for side, label in zip(measured, names, strict=False)
+        ],
         compared=["service.variant: queue against stack"],
         design=DesignRecord(blocks=blocks, within=0.05, seed=3,
-                            orders=["ab", "ba"] * (blocks // 2), windows=1, window_s=3.0, warmup_s=1.0),
+                            orders=["abc"[: len(measured)]] * blocks, windows=1, window_s=3.0, warmup_s=1.0),
         blocks=[
-            Block(number=n, order="ab" if n % 2 else "ba",
-                  windows=[Window(side=side, source=f"measure/{n}", start=BEGAN, end=BEGAN) for side in ("a", "b")])
+            Block(number=n, order="abc"[: len(measured)],
+                  windows=[Window(side=side, source=f"measure/{n}", start=BEGAN, end=BEGAN) for side in measured])
             for n in range(1, blocks + 1)
         ],
-        result=judge_blocks(measured["a"], measured["b"], Question(0.05), names),
+        results=[
+            judge_blocks(measured["a"], of_side, Question(0.05), (names[0], name))
+            for (side, of_side), name in zip(measured.items(), names, strict=False)
+            if side != "a"
+        ],
     )  # fmt: skip
     record.write(root)
     compare_page.write(directory, record)
@@ -205,5 +212,6 @@ MAKERS: dict[str, Callable[[Path], Path]] = {
     "search": make_search,
     "sweep": make_sweep,
     "comparison": make_comparison,
+    "comparison of three": partial(make_comparison, three=True),
     "history": make_history,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -23,6 +24,7 @@ from lab.compare.execution import Comparison
 from lab.compare.finished import compare_finished
 from lab.compare.plan import ComparePlan
 from lab.compare.profiles import compare_profiles
+from lab.compare.record import LETTERS
 from lab.compare.revision import built_revision, require_one_table_format
 from lab.compare.sides import REFUSED, Side, at_the_rate_of, read_side
 from lab.diff import diff_recordings, draw_window, recordings
@@ -31,7 +33,9 @@ from lab.experiment import Catalogue
 from lab.experiment.catalogue import JAR, own_directory
 from lab.experiment.model import ProfileSettings
 from lab.history.keeping import find_run
+from lab.machine.host import memory_bytes
 from lab.paths import Checkout, find_checkout
+from lab.run.preflight import dataset_bytes
 from lab.run.show import Show
 from lab.runtime.base import Runtime
 from lab.series import Place
@@ -43,6 +47,9 @@ SIDES = tuple(name for name in OVERRIDES if name not in REFUSED)
 QUIET = {"monitoring": "a comparison runs without Prometheus, which would load the same CPUs"}
 PLACE = tuple(name for name in MACHINE if name not in QUIET)
 LOCAL = tuple(name for name in PLACE if name != "runtime")
+GIB = 2**30
+SIDE_BYTES, OTHERS_BYTES = int(2.4 * GIB), 3 * GIB
+"""Memory that a service, and everything else, needs beside more than one other service."""
 Name = Annotated[str, typer.Argument(help="The experiment, with overrides as in `lab compare`.")]
 
 
@@ -52,16 +59,20 @@ def compare(
     a: Annotated[str, typer.Argument(help="An experiment ('stack-get VARIANT=queue'), a jar, or a finished run.")],
     b: Annotated[str, typer.Argument(help="The experiment, jar or finished run to compare with A.")],
     given: Given,
+    more: Annotated[list[str] | None, typer.Argument(help="Further experiments to compare with A.")] = None,
 ) -> None:
-    """Say whether B is better than A, worse, the same within X%, or whether the data cannot tell.
+    """Say whether B is better than A, worse, the same within X%, or whether the data cannot tell; C to F likewise.
 
-    Both run in turns: each block starts both services afresh and alternates windows of load between them. The sample
-    is the block, never the request. PORT and ADMIN_PORT are A's; B takes free ports. docs/compare.md explains the
-    method and the verdicts.
+    All run in turns: each block starts the services afresh and alternates windows of load between them. The sample
+    is the block, never the request. PORT and ADMIN_PORT are A's; the others take free ports. docs/compare.md explains
+    the method and the verdicts.
     """
     screen, checkout = console(), find_checkout()
-    runs = find_run(checkout, a), find_run(checkout, b)
-    if runs[0] is not None and runs[1] is not None:
+    texts = [a, b, *(more or [])]
+    if len(texts) > len(LETTERS):
+        raise InputError(f"{len(texts)} sides: at most {len(LETTERS)} are compared at a time")
+    runs = [find_run(checkout, text) for text in texts]
+    if len(runs) == 2 and runs[0] is not None and runs[1] is not None:
         allowed = ("x", "metric", "force")
         useless = [key.upper() for key in given if key not in allowed and key not in PLACE]
         if useless:
@@ -69,21 +80,26 @@ def compare(
                 f"{', '.join(useless)}: finished runs are compared as they are; only X, METRIC and FORCE can be set"
             )
         record, directory = compare_finished(checkout, runs[0], runs[1], _design(given))
-        compare_profiles(checkout, directory, (runs[0], runs[1]), (record.a.label, record.b.label))
+        compare_profiles(checkout, directory, (runs[0], runs[1]), (record.sides[0].label, record.sides[1].label))
         page.write(directory, record)
         record.write(checkout.results)  # after the page, so that a complete comparison has one
         page.tell(screen, record, directory)
         return
-    if runs[0] is not None or runs[1] is not None:
-        run, other = (a, b) if runs[0] is not None else (b, a)
-        raise InputError(f"{run} is a finished run, but {other} is not: name two runs, or two experiments")
+    finished = [text for text, run in zip(texts, runs, strict=True) if run is not None]
+    if len(finished) == len(texts):
+        raise InputError("finished runs are compared two at a time")
+    if finished:
+        other = next(text for text in texts if text not in finished)
+        raise InputError(f"{finished[0]} is a finished run, but {other} is not: name two runs, or experiments")
     here = _Site.of(given, foreign=_is_foreign(a))
-    side_a = here.read("A", a, given.overrides)
-    side_b = here.read("B", b, at_the_rate_of(side_a, given.overrides))
-    screen.print(Text.assemble(("A ", "bold"), f"{side_a.label}: {side_a.experiment.title}"), highlight=False)
-    screen.print(Text.assemble(("B ", "bold"), f"{side_b.label}: {side_b.experiment.title}"), highlight=False)
-    here.advise(side_a, f"make compare A={shlex.quote(a)} B={shlex.quote(b)}")
-    here.compare(side_a, side_b)
+    baseline = here.read("A", a, given.overrides)
+    common = at_the_rate_of(baseline, given.overrides)
+    sides = [baseline, *(here.read(LETTERS[at].upper(), text, common) for at, text in enumerate(texts[1:], 1))]
+    named = list(zip(LETTERS.upper(), texts, sides, strict=False))
+    for letter, _, side in named:
+        screen.print(Text.assemble((f"{letter} ", "bold"), f"{side.label}: {side.experiment.title}"), highlight=False)
+    here.advise(baseline, f"make compare {' '.join(f'{letter}={shlex.quote(text)}' for letter, text, _ in named)}")
+    here.compare(sides)
 
 
 @commands.command()
@@ -111,8 +127,10 @@ def regress(
         if side.experiment.dataset is not None:
             require_one_table_format(checkout, revision, here.runtime.catalogue)
         here.compare(
-            replace(side, label=f"{side.label} of {base}", revision=revision),
-            replace(side, label=f"{side.label} of this checkout"),
+            [
+                replace(side, label=f"{side.label} of {base}", revision=revision),
+                replace(side, label=f"{side.label} of this checkout"),
+            ],
             f"revision of the service: {revision.commit[:12]} against this checkout",
         )
 
@@ -137,7 +155,7 @@ def profiling_cost(name: Name, given: Given) -> None:
     how = f"{', '.join(settings.events)} each {duration_word(settings.interval_s)}"
     console().print(f"Cost of profiling {side.label}: {how}", highlight=False)
     here.advise(side, f"make profiling-cost NAME={shlex.quote(name)}")
-    here.compare(side, replace(side, label=f"{side.label}, recorded"), f"recording: off against {how}", settings)
+    here.compare([side, replace(side, label=f"{side.label}, recorded")], f"recording: off against {how}", settings)
 
 
 @commands.command()
@@ -220,12 +238,26 @@ class _Site:
             if line is not None:
                 console().print(Text(as_typed(line), style="yellow"), soft_wrap=True, highlight=False)
 
-    def compare(self, a: Side, b: Side, compared: str = "", recorded: ProfileSettings | None = None) -> NoReturn:
-        """Compare two sides, which may differ in what their declarations do not say: `compared`."""
+    def _room(self, sides: Sequence[Side]) -> int:
+        """Return how many services find room in the free memory, beside the lab and the dataset in the page cache."""
+        data = max(dataset_bytes(self.place.checkout, side.experiment) for side in sides)
+        return int((memory_bytes().get("available", 0) - OTHERS_BYTES - data) // SIDE_BYTES)
+
+    def compare(self, sides: Sequence[Side], compared: str = "", recorded: ProfileSettings | None = None) -> NoReturn:
+        """Compare sides, which may differ in what their declarations do not say: `compared`."""
+        if len(sides) > 2 and self.place.runtime == "docker":
+            raise InputError(
+                f"{len(sides)} sides: the docker runtime has room for two at a time",
+                f"RUNTIME=local compares up to {len(LETTERS)}",
+            )
+        if len(sides) > 2 and len(sides) > (room := self._room(sides)):
+            raise InputError(
+                f"{len(sides)} sides: there is memory for {room}, at {SIDE_BYTES / GIB:g} GiB each",
+                "Compare fewer at a time",
+            )
         plan = ComparePlan(
             checkout=self.place.checkout,
-            a=a,
-            b=b,
+            sides=tuple(sides),
             design=self.design,
             runtime=self.runtime,
             cpus=self.place.cpus,

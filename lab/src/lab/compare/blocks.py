@@ -1,4 +1,4 @@
-"""Executes blocks: in each both services are started afresh and stay alive, and windows of load alternate."""
+"""Executes blocks: in each all services are started afresh and stay alive, and windows of load alternate."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
 
-from lab.compare.design import Letter
 from lab.compare.plan import ComparePlan, RunningSide
 from lab.compare.record import Block, Window
 from lab.experiment import tenant
@@ -34,25 +32,23 @@ SWITCHES = "context switches"
 class Blocks:
     """Executes the blocks of one comparison, and its profiles."""
 
-    def __init__(self, plan: ComparePlan, sides: Mapping[Letter, RunningSide]) -> None:
+    def __init__(self, plan: ComparePlan, sides: Mapping[str, RunningSide]) -> None:
         self._plan = plan
         self._sides = sides
 
-    def execute(self, number: int, order: Literal["ab", "ba"]) -> Block:
-        """Start both sides afresh and measure their windows; `number` counts from 1."""
-        letters: list[Letter] = ["a", "b"] if order == "ab" else ["b", "a"]
+    def execute(self, number: int, order: str) -> Block:
+        """Start all sides afresh and measure their windows; `number` counts from 1."""
         self._stop_services()
         started: list[RunningSide] = []
-        for side in (self._sides[letter] for letter in letters):
+        for side in (self._sides[letter] for letter in order):
             with spinning_stopped(started):
                 side.session.prepare(side.repetition(number, 1))
             side.state.scrape_service(on=False)
             started.append(side)
-        a, b = self._sides["a"].state, self._sides["b"].state
-        a.stand_beside(b.service)
-        b.stand_beside(a.service)
+        for side in started:
+            side.state.stand_beside(other.state.service for other in self._others(side))
         windows = self._sides["a"].windows
-        done = [self._window(letter, number, window) for letter, window in windows.sequence(order)]
+        done = [self._window(self._sides[letter], number, window) for letter, window in windows.sequence(order)]
         return Block(number=number, order=order, windows=done)
 
     def profile(self) -> None:
@@ -79,26 +75,31 @@ class Blocks:
         for side in self._sides.values():
             side.session.stop_service()
 
-    def _window(self, letter: Letter, block: int, window: int) -> Window:
+    def _others(self, side: RunningSide) -> list[RunningSide]:
+        return [one for one in self._sides.values() if one is not side]
+
+    def _window(self, side: RunningSide, block: int, window: int) -> Window:
         """Measure one window; the services' own counters are read before and after it, never during it."""
-        side, other = self._sides[letter], self._sides["b" if letter == "a" else "a"]
+        others = self._others(side)
         repetition = side.repetition(block, window)
         for one in self._sides.values():
             one.session.quiesce()  # what a side still writes would use the CPUs of this window
         with self._recording(side, repetition.experiment.load.duration_s + PROFILE_MARGIN_S):
-            before, idle_before = _used(side), _used(other)
-            with spinning_stopped([other]):
+            before, idle_before = _used(side), [_used(other) for other in others]
+            with spinning_stopped(others):
                 start = datetime.now(UTC)
                 side.session.measure(repetition)
                 end = datetime.now(UTC)
-            after, idle_after = _used(side), _used(other)
+            after, idle_after = _used(side), [_used(other) for other in others]
+        idle = [_increase(one, later, CPU) for one, later in zip(idle_before, idle_after, strict=True)]
+        idle_cpu_s = [one for one in idle if one is not None]
         return Window(
-            side=letter,
+            side=side.letter,
             source=repetition.out.relative_to(side.state.directory).as_posix(),
             start=start,
             end=end,
             service_cpu_s=_increase(before, after, CPU),
-            idle_cpu_s=_increase(idle_before, idle_after, CPU),
+            idle_cpu_s=sum(idle_cpu_s) if len(idle_cpu_s) == len(others) else None,
             allocated_bytes=_increase(before, after, ALLOCATED),
             service_requests=_increase(before, after, REQUESTS),
             context_switches=_increase(before, after, SWITCHES),
@@ -107,7 +108,7 @@ class Blocks:
 
     @contextlib.contextmanager
     def _recording(self, side: RunningSide, limit_s: float) -> Iterator[None]:
-        """Profile side B during a window, if that is compared; the recording itself is deleted."""
+        """Profile a side but the first during a window, if that is compared; the recording itself is deleted."""
         settings = self._plan.recorded
         if settings is None or side.letter == "a":
             yield

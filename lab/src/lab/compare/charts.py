@@ -11,6 +11,8 @@ from lab.pages.plot import Chart
 from lab.pages.scales import Log
 from lab.report import numbers
 
+CHARTED = ("p50", "p99", "typical-p99", "throughput", "cpu")
+"""Metrics that a chart of several sides shows; the tables have all."""
 _ROW = 30
 _ROOM = 1.06
 _FACTORS = (1.0, 1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from lab.compare.design import Design, Letter
+from lab.compare.design import Design
 from lab.compare.judging import Question, judge_blocks, withdrawn
 from lab.compare.measurement import measured
 from lab.compare.plan import RunningSide, names_of
@@ -15,33 +15,34 @@ TELLING_CHECKS = frozenset({"errors", "generator's error", "schedule", "outputs"
 """Checks of a side that the reader of a comparison must know if they fail; those of the environment come on top."""
 
 
-def judge(design: Design, sides: Mapping[Letter, RunningSide], blocks: Sequence[Block]) -> Result:
-    """Judge the blocks."""
-    by_side = {
-        letter: [
+def judge(design: Design, sides: Sequence[RunningSide], blocks: Sequence[Block]) -> list[Result]:
+    """Judge the blocks: each side but the first, against the first."""
+    measured_of = [
+        [
             measured(
                 side.state.directory,
-                [window for window in block.windows if window.side == letter],
+                [window for window in block.windows if window.side == side.letter],
                 float(side.state.plan.experiment.load.rate_per_s),
             )
             for block in blocks
         ]
-        for letter, side in sides.items()
-    }
-    question = Question(design.within, design.metric)
-    return judge_blocks(by_side["a"], by_side["b"], question, names_of(sides["a"].side, sides["b"].side))
+        for side in sides
+    ]
+    question, (name, *names) = Question(design.within, design.metric), names_of([side.side for side in sides])
+    baseline, *others = measured_of
+    return [judge_blocks(baseline, other, question, (name, its)) for other, its in zip(others, names, strict=True)]
 
 
 def with_environment(
-    result: Result, sides: Mapping[Letter, RunningSide], blocks: Sequence[Block], *, force: bool
+    result: Result, pair: tuple[RunningSide, RunningSide], blocks: Sequence[Block], *, force: bool
 ) -> Result:
-    """Add the results of the sides' checks; the verdict is withdrawn if the machine was not fit to measure.
+    """Add the results of both sides' checks; the verdict is withdrawn if the machine was not fit to measure.
 
     With `force` it stands, and the result says why it would have been withdrawn.
     """
     cautions = list(result.cautions)
     unfit: list[str] = []
-    for side in sides.values():
+    for side in pair:
         validity = side.state.artifacts.manifest.validity
         if validity is None:
             continue

@@ -12,14 +12,13 @@ import random
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from lab.compare.measurement import METRICS
+from lab.compare.record import LETTERS
 from lab.errors import InputError
 from lab.experiment import Experiment
 from lab.statistics import BLOCKS_MIN
 
-Letter = Literal["a", "b"]
 BLOCKS_DEFAULT = 10
 BLOCKS_MAX = 100
 WINDOW_MAX_S = 30
@@ -42,12 +41,14 @@ class Design:
     seed: int
     force: bool = False
 
-    def orders(self) -> list[str]:
-        """Return `ab` or `ba` for each block: balanced to within one, shuffled by the seed."""
+    def orders(self, sides: int = 2) -> list[str]:
+        """Return the order of the sides in each block, such as `ab` or `ba`: shuffled by the seed.
+
+        Each side is at each place equally often, to within one.
+        """
         shuffler = random.Random(self.seed)
-        orders = ["ab", "ba"] * (self.blocks // 2)
-        if self.blocks % 2:
-            orders.append(shuffler.choice(["ab", "ba"]))
+        turns = [LETTERS[first:sides] + LETTERS[:first] for first in range(sides)]
+        orders = turns * (self.blocks // sides) + shuffler.sample(turns, self.blocks % sides)
         shuffler.shuffle(orders)
         return orders
 
@@ -70,11 +71,11 @@ class Windows:
             count = 1 if duration_s < 2 else max(2, 2 * math.ceil(duration_s / WINDOW_MAX_S / 2))
         return Windows(count, max(1, round(duration_s / count)))
 
-    def sequence(self, order: str) -> Iterator[tuple[Letter, int]]:
+    def sequence(self, order: str) -> Iterator[tuple[str, int]]:
         """Yield (side, number of the window on that side, from 1): A B, then B A, and so on, in a block of order ab."""
         for number in range(1, self.count + 1):
             for letter in order if number % 2 else reversed(order):
-                yield ("a" if letter == "a" else "b"), number
+                yield letter, number
 
 
 def read_design(given: Mapping[str, str], seed: int) -> Design:

@@ -1,8 +1,8 @@
-"""Executes a comparison: both sides in turns, block after block, into one directory.
+"""Executes a comparison: all sides in turns, block after block, into one directory.
 
-Each side fills a run directory of its own (`a/`, `b/`), like a run of that experiment, so every reader of runs can read
-a side. In a block both services are started afresh and stay alive; windows of load alternate between them. Between
-looks nothing is judged; only the blocks are counted.
+Each side fills a run directory of its own (`a/`, `b/`, …), like a run of that experiment, so every reader of runs can
+read a side. In a block all services are started afresh and stay alive; windows of load alternate between them. Nothing
+is judged before the last block.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lab.analysis import RunFiles
 from lab.compare import page, pilot
 from lab.compare.blocks import Blocks
 from lab.compare.conclusion import judge, with_environment
-from lab.compare.design import Letter, Windows
+from lab.compare.design import Windows
 from lab.compare.plan import KIND, ComparePlan, RunningSide, first_record, with_warmup
 from lab.compare.profiles import compare_profiles
 from lab.compare.record import ComparisonRecord
@@ -44,14 +44,12 @@ class Comparison(Driver):
         self.plan = plan = plan.with_one_warmup()
         self.record: ComparisonRecord | None = None
         self._directory: Path | None = None
-        windows = Windows.of(plan.a.experiment)
-        parts: dict[Letter, Windows] = {"a": windows, "b": Windows.of(plan.b.experiment, windows.count)}
-        self._sides: dict[Letter, RunningSide] = {
-            letter: RunningSide.of(plan, letter, cut, Phases(show, self._phase_changed), show)
-            for letter, cut in parts.items()
-        }
-        self.parts = list(self._sides.values())
-        self._blocks = Blocks(plan, self._sides)
+        count = Windows.of(plan.sides[0].experiment).count
+        self.parts: list[RunningSide] = [
+            RunningSide.of(plan, at, Windows.of(side.experiment, count), Phases(show, self._phase_changed), show)
+            for at, side in enumerate(plan.sides)
+        ]
+        self._blocks = Blocks(plan, {side.letter: side for side in self.parts})
         self._began = 0.0
 
     @property
@@ -63,10 +61,10 @@ class Comparison(Driver):
         page.tell(self._show.console, self._known, self._where)
 
     def _name(self) -> str:
-        return f"comparison of {self.plan.a.label} and {self.plan.b.label}"
+        return f"comparison of {' and '.join(side.label for side in self.plan.sides)}"
 
     def _labels(self) -> dict[str, str]:
-        return {"experiment": f"{self.plan.a.name} against {self.plan.b.name}", "service": ""}
+        return {"experiment": " against ".join(side.name for side in self.plan.sides), "service": ""}
 
     def _remains(self) -> str:
         blocks = 0 if self.record is None else len(self.record.blocks)
@@ -74,7 +72,7 @@ class Comparison(Driver):
 
     def _run(self) -> None:
         longest_s = pilot.PILOT_S if self._has_pilot else 0.0
-        plans = [side.state.plan for side in self._sides.values()]
+        plans = [side.state.plan for side in self.parts]
         longest = [max(plan.experiment.load.warmup_s, longest_s) for plan in plans]
         self._preflight(
             replace(plan, experiment=with_warmup(plan.experiment, warmup_s))
@@ -92,16 +90,21 @@ class Comparison(Driver):
         pin_self(self._all_cpus)
         self._collect()
         with self._phases.phase("analyse", ANALYSE_LIMIT_S):
-            files = [self._analyse(side) for side in self._sides.values()]
-            result = judge(self.plan.design, self._sides, self._known.blocks)
-            force = self.plan.design.force
-            self._known.result = with_environment(result, self._sides, self._known.blocks, force=force)
+            files = [self._analyse(side) for side in self.parts]
+            baseline, *others = self.parts
+            results = judge(self.plan.design, self.parts, self._known.blocks)
+            self._known.results = [
+                with_environment(result, (baseline, other), self._known.blocks, force=self.plan.design.force)
+                for result, other in zip(results, others, strict=True)
+            ]
         with self._phases.phase("report", ANALYSE_LIMIT_S):
             verdict_published_s = time.monotonic()  # as this phase began
-            for side, of_side in zip(self._sides.values(), files, strict=True):
+            for side, of_side in zip(self.parts, files, strict=True):
                 report.write(side.state.directory, of_side)
-            directories = (self._sides["a"].state.directory, self._sides["b"].state.directory)
-            compare_profiles(self.plan.checkout, self._where, directories, (self.plan.a.label, self.plan.b.label))
+            if len(self.parts) == 2:
+                a, b = self.parts
+                directories, labels = (a.state.directory, b.state.directory), (a.side.label, b.side.label)
+                compare_profiles(self.plan.checkout, self._where, directories, labels)
             self._known.state = "complete"
             page.write(self._where, self._known)
         self._stop(verdict_published_s)
@@ -109,11 +112,11 @@ class Comparison(Driver):
     def _make(self) -> None:
         """Make the directory of the comparison, with a subdirectory for each side."""
         self._directory = make_run_directory(self.plan.checkout.results, KIND)
-        self.record = first_record(self.plan, self._directory.name, self._sides["a"].windows)
-        for letter, side in self._sides.items():
-            (self._directory / letter).mkdir()
+        self.record = first_record(self.plan, self._directory.name, self.parts[0].windows)
+        for side in self.parts:
+            (self._directory / side.letter).mkdir()
             side.state.timeline.start()
-            side.state.make(self._phases_of(side), self._directory / letter)
+            side.state.make(self._phases_of(side), self._directory / side.letter)
         for line in self.record.besides:
             self._say(f"! the sides differ in more than the service: {line}")
         self._write()
@@ -127,10 +130,10 @@ class Comparison(Driver):
         """Find how long to warm up, unless the user said it."""
         if not self._has_pilot:
             return
-        found = pilot.run_pilot(self._sides)
+        found = pilot.run_pilot(self.parts)
         warmup_s = pilot.warmup_of(found)
         self._known.design.pilot, self._known.design.warmup_s = found, warmup_s
-        for side in self._sides.values():
+        for side in self.parts:
             side.set_warmup(warmup_s)
         self._say(f"  warm-up of each start: {warmup_s:g} s, {found}")
 
@@ -161,39 +164,39 @@ class Comparison(Driver):
         if error is None:
             self._write()  # after the page, so that a complete comparison has one
             return
-        self.record.state, self.record.result = "incomplete", None
+        self.record.state, self.record.results = "incomplete", []
         with contextlib.suppress(OSError, LabError):  # for example a full disk: the error that is reported
             self._write()
             page.write(self._directory, self.record)
 
     def _write(self) -> None:
-        everything = [*self._phases.done, *(phase for side in self._sides.values() for phase in side.phases.done)]
+        everything = [*self._phases.done, *(phase for side in self.parts for phase in side.phases.done)]
         self._known.phases = sorted(everything, key=lambda phase: phase.start)
         self._known.write(self.plan.checkout.results)
 
     def _estimate_s(self) -> float:
         each = sum(
             side.windows.count * side.windows.length_s + side.side.experiment.load.warmup_s + START_S
-            for side in self._sides.values()
+            for side in self.parts
         )
         profiled = sum(
             side.side.experiment.load.duration_s + side.side.experiment.load.warmup_s + START_S
-            for side in self._sides.values()
+            for side in self.parts
             if side.side.experiment.profile is not None
         )
-        piloted = 2 * (pilot.PILOT_S + START_S) if self._has_pilot else 0.0
+        piloted = len(self.parts) * (pilot.PILOT_S + START_S) if self._has_pilot else 0.0
         return piloted + self.plan.design.blocks * each + profiled
 
     def _left_s(self, done: int) -> float:
         """Return the time left, estimated from the blocks so far; profiles and pages count as one more block."""
         taken = time.monotonic() - self._began
-        profiled = any(side.side.experiment.profile is not None for side in self._sides.values())
+        profiled = any(side.side.experiment.profile is not None for side in self.parts)
         return taken / done * (self.plan.design.blocks - done + (1 if profiled else 0))
 
     def _shape(self) -> str:
-        windows = self._sides["a"].windows
+        windows = self.parts[0].windows
         return (
-            f"{self.plan.design.blocks} blocks, in each a fresh start of both sides and {windows.count} windows of "
+            f"{self.plan.design.blocks} blocks, in each a fresh start of each side and {windows.count} windows of "
             f"{windows.length_s} s a side"
         )
 

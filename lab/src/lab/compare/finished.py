@@ -67,8 +67,7 @@ def compare_finished(checkout: Checkout, a: Path, b: Path, design: Design) -> tu
         how="finished runs",
         state="complete",
         runtime=runs[1].runtime,
-        a=_side(runs[0], a, directory),
-        b=_side(runs[1], b, directory),
+        sides=[_side(run, path, directory) for run, path in zip(runs, (a, b), strict=True)],
         compared=list(declared.compared),
         besides=list(declared.besides),
         design=DesignRecord(
@@ -78,7 +77,7 @@ def compare_finished(checkout: Checkout, a: Path, b: Path, design: Design) -> tu
             calibration=calibrated_differences(checkout),
         ),
         phases=[],
-        result=result,
+        results=[result],
     )
     return record, directory
 

@@ -13,9 +13,9 @@ from rich.text import Text
 from lab.analysis.histogram import Sample
 from lab.analysis.outputs import measured_sources, read_outputs
 from lab.compare import tables
-from lab.compare.charts import RatioRow, ratio_chart
+from lab.compare.charts import CHARTED, RatioRow, ratio_chart
 from lab.compare.judging import change, difference_in_unit, in_unit
-from lab.compare.record import ComparisonRecord, MetricResult, Result
+from lab.compare.record import LETTERS, ComparisonRecord, MetricResult, Result
 from lab.manifest import Manifest
 from lab.pages import write as pages
 from lab.pages.document import (
@@ -70,17 +70,15 @@ def write(directory: Path, record: ComparisonRecord) -> None:
 
 def tell(console: Console, record: ComparisonRecord, directory: Path) -> None:
     """Print the verdict, the metrics and the page's path."""
-    result = record.result
-    if result is None:
-        raise AssertionError("a comparison that ended well has a result")
-    console.print()
-    console.print(Text.assemble("verdict: ", (_word(record), STYLES[result.verdict])))
-    console.print(Text(f"  {result.sentence}"), soft_wrap=True, highlight=False)
-    for line in _cautions(record):
-        console.print(Text(f"  • {line}"), soft_wrap=True, highlight=False)
-    for metric in result.metrics:
-        if not metric.primary:
-            console.print(Text(f"  {_line(metric)}"), soft_wrap=True, highlight=False)
+    for at, result in enumerate(record.results):
+        console.print()
+        console.print(Text.assemble("verdict: ", (_word(record, result), STYLES[result.verdict])))
+        console.print(Text(f"  {result.sentence}"), soft_wrap=True, highlight=False)
+        for line in [*_cautions(result), *(_of_all(record) if at == 0 else [])]:
+            console.print(Text(f"  • {line}"), soft_wrap=True, highlight=False)
+        for metric in result.metrics:
+            if not metric.primary:
+                console.print(Text(f"  {_line(metric)}"), soft_wrap=True, highlight=False)
     smallest = record.design.calibration or tables.NOT_CALIBRATED
     console.print(f"  smallest differences by calibration: {smallest}", soft_wrap=True, highlight=False)
     console.print(f"page:    {_shown(directory / PAGE)}", soft_wrap=True, highlight=False)
@@ -91,44 +89,50 @@ def _line(metric: MetricResult) -> str:
     return f"{metric.title}: {figures}, corrected p {tables.p_value(metric.p_corrected)}: {metric.verdict}"
 
 
-def _word(record: ComparisonRecord) -> str:
-    if record.result is None or not record.complete:
-        return "incomplete"
-    word = record.result.verdict
-    return f"same within {numbers.share(record.design.within)}" if word == "same" else word
+def _word(record: ComparisonRecord, result: Result) -> str:
+    return f"same within {numbers.share(record.design.within)}" if result.verdict == "same" else result.verdict
 
 
 def _document(directory: Path, record: ComparisonRecord) -> Document:
-    sides = tuple(directory / side.directory for side in (record.a, record.b))
+    sides = [directory / side.directory for side in record.sides]
     manifests = [Manifest.read(side / "run.json") for side in sides if (side / "run.json").is_file()]
-    result = record.result if record.complete else None
-    primary = next((m for m in result.metrics if m.primary), None) if result is not None else None
-    word = _word(record)
-    sentence = (
-        f"This comparison was interrupted after {len(record.blocks)} whole blocks, so it is not judged."
-        if result is None
-        else result.sentence
+    results = dict(zip(LETTERS.upper()[1:], record.results if record.complete else [], strict=False))
+    primary = next((m for result in results.values() for m in result.metrics if m.primary), None)
+    interrupted = f"This comparison was interrupted after {len(record.blocks)} whole blocks, so it is not judged."
+    titles = " ".join(
+        f"{letter} is {side.label}: {side.title}." for letter, side in zip(LETTERS.upper(), record.sides, strict=False)
     )
-    titles = " ".join(f"{letter} is {side.label}: {side.title}." for letter, side in (("A", record.a), ("B", record.b)))
+    verdicts = [
+        Verdict(
+            _word(record, one),
+            one.sentence,
+            TONES.get(one.verdict, ""),
+            [*_cautions(one), *(_of_all(record) if letter == "B" else [])],
+            label=f"Verdict on {letter}",
+        )
+        for letter, one in results.items()
+    ] or [Verdict("incomplete", interrupted, TONES["incomplete"], _of_all(record))]
+    baseline, *others = [side.label for side in record.sides]
     changed, gaps = _changed(directory)
     percentiles = _percentiles(record, sides)
     return Document(
         file="compare",
-        title=f"{record.b.label} against {record.a.label}",
+        title=f"{', '.join(others)} against {baseline}",
         also=record.id,
         overline=["comparison", _started(record), f"{record.runtime} runtime"],
         head=present(
             Paragraph(titles, "question"),
-            Verdict(word, sentence, TONES.get(word, ""), _cautions(record)),
+            *verdicts,
             *(Paragraph(gap, "gap") for gap in gaps),
-            Figures(_figures(primary)) if primary is not None else None,
+            Figures(_figures(primary)) if primary is not None and len(results) == 1 else None,
         ),
         sections=[
             section(
                 "metrics-section",
                 "Metrics",
-                *after(OF_BLOCKS if record.how == "in turns" else OF_STARTS, _ratios(record, result)),
-                _metrics(record, result) or Paragraph("Nothing was judged.", "gap"),
+                *after(OF_BLOCKS if record.how == "in turns" else OF_STARTS, _ratios(record, results)),
+                *_metrics(record, results),
+                None if results else Paragraph("Nothing was judged.", "gap"),
             ),
             section(
                 "latency",
@@ -140,8 +144,8 @@ def _document(directory: Path, record: ComparisonRecord) -> Document:
             section(
                 "sides-section",
                 "The sides",
-                tables.difference_table(record) or Paragraph("Both sides have the same declaration.", "note"),
-                tables.side_table(record, (manifests[0], manifests[1])) if len(manifests) == 2 else None,
+                tables.difference_table(record) or Paragraph("The sides have the same declaration.", "note"),
+                tables.side_table(record, manifests) if len(manifests) == len(sides) else None,
             ),
             section("method", "Method", tables.design_table(record)),
         ],
@@ -150,15 +154,19 @@ def _document(directory: Path, record: ComparisonRecord) -> Document:
     )
 
 
-def _cautions(record: ComparisonRecord) -> list[str]:
-    """Return what a reader must know about the verdict, the most serious first."""
-    result, pilot = record.result, record.design.pilot
-    found = [] if result is None else [f"FORCE=1: the machine was not fit to measure: {why}" for why in result.forced]
-    found += [] if result is None else result.cautions
+def _cautions(result: Result) -> list[str]:
+    """Return what a reader must know about a verdict, the most serious first."""
+    return [*(f"FORCE=1: the machine was not fit to measure: {why}" for why in result.forced), *result.cautions]
+
+
+def _of_all(record: ComparisonRecord) -> list[str]:
+    """Return what a reader must know about every verdict of a comparison."""
+    pilot = record.design.pilot
+    found = []
     if pilot is not None:
         found += [
             f"{letter} was not steady within the pilot's {pilot.length_s:g} s, so its warm-up may be too short"
-            for letter, after_s in (("A", pilot.a), ("B", pilot.b))
+            for letter, after_s in zip(LETTERS.upper(), pilot.steady_s, strict=False)
             if after_s is None
         ]
     return found + [f"the sides differ in more than the service: {line}" for line in record.besides]
@@ -176,30 +184,47 @@ def _figures(metric: MetricResult) -> list[Figure]:
     ]
 
 
-def _ratios(record: ComparisonRecord, result: Result | None) -> Chart | None:
-    """Draw B to A of each metric, the most important first."""
-    rows = [RatioRow("", one) for one in (result.metrics if result is not None else [])]
-    label = "The ratio B to A in each metric, of each block and of all blocks with its interval"
-    return ratio_chart("ratios", label, sorted(rows, key=lambda row: not row.metric.primary), record.design.within)
+def _ratios(record: ComparisonRecord, results: Mapping[str, Result]) -> Chart | None:
+    """Draw the ratios to A: of one side in each metric, the leading one first; of several in the most important."""
+    several = len(results) > 1
+    rows = [
+        RatioRow(letter if several else "", metric)
+        for letter, result in results.items()
+        for metric in sorted(result.metrics, key=lambda metric: not metric.primary)
+        if metric.name in CHARTED or not several
+    ]
+    label = "The ratio to A in each metric, of each block and of all blocks with its interval"
+    return ratio_chart("ratios", label, rows, record.design.within)
 
 
-def _metrics(record: ComparisonRecord, result: Result | None) -> Table | None:
-    if result is None:
-        return None
+def _metrics(record: ComparisonRecord, results: Mapping[str, Result]) -> list[Table]:
+    """Return a table of all metrics for each side but the first."""
     sample = "blocks" if record.how == "in turns" else "starts a side"
-    design = record.design
-    return tables.metric_table(result.metrics, design.within, sample=sample, declared=design.metric)
+    found = [
+        tables.metric_table(
+            result.metrics,
+            record.design.within,
+            name=f"metrics-{letter.lower()}",
+            caption=f"{letter} against A in each metric",
+            sides=("A", letter),
+            sample=sample,
+            declared=record.design.metric,
+        )
+        for letter, result in results.items()
+    ]
+    return [table for table in found if table is not None]
 
 
-def _percentiles(record: ComparisonRecord, sides: Sequence[Path]) -> Chart | None:
+def _percentiles(record: ComparisonRecord, directories: Sequence[Path]) -> Chart | None:
     named = []
-    for letter, label, directory in zip(("a", "b"), (record.a.label, record.b.label), sides, strict=True):
+    for letter, side, directory in zip(LETTERS, record.sides, directories, strict=False):
         if record.how == "in turns":
             sources = [w.source for block in record.blocks for w in block.windows if w.side == letter]
         else:
             sources = measured_sources(directory)
         outputs = [found for source in sources if (found := read_outputs(directory, source)) is not None]
-        named.append((f"{letter.upper()}: {label}", f"side-{letter}", Sample.merged(o.headline for o in outputs)))
+        name = f"{letter.upper()}: {side.label}"
+        named.append((name, f"side-{letter}", Sample.merged(o.headline for o in outputs)))
     return samples_chart(named)
 
 

@@ -1,14 +1,14 @@
-"""Finds the warm-up of both sides on one pilot start of each, before the first block.
+"""Finds the warm-up of all sides on one pilot start of each, before the first block.
 
 A pilot is a start under load for a minute. It was steady after the last change of its median latency, or of the
-requests answered if it cannot keep up. The longer time of the two is the warm-up of both sides. It is fixed before the
+requests answered if it cannot keep up. The longest of these times is the warm-up of all sides. It is fixed before the
 first block, because rules that end a warm-up while it goes on misjudge (Traini et al., EMSE 2023).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +17,6 @@ from lab.analysis.checks.steady import LEVEL_MIN_MS
 from lab.analysis.load import Second, read_load_json
 from lab.analysis.steadiness import steady_from
 from lab.compare.blocks import spinning_stopped
-from lab.compare.design import Letter
 from lab.compare.plan import RunningSide, with_warmup
 from lab.compare.record import PilotRecord
 from lab.run.load import warmup_loads_s
@@ -28,20 +27,20 @@ KEPT_UP = 0.99
 """A pilot that answered a smaller share of what was due is saturated: its latency grows for as long as it runs."""
 
 
-def run_pilot(sides: Mapping[Letter, RunningSide]) -> PilotRecord:
+def run_pilot(sides: Sequence[RunningSide]) -> PilotRecord:
     """Start each side once and return when it was steady. The services stay up until the first block ends them."""
-    found: dict[Letter, float | None] = {}
+    found: list[float | None] = []
     earlier_s = sum(warmup_loads_s(PILOT_S)[:-1])  # the load whose seconds are known is the last one
     started: list[RunningSide] = []
-    for letter, side in sides.items():
+    for side in sides:
         experiment = with_warmup(side.state.plan.experiment, PILOT_S)
-        pilot = replace(side.repetition(1, 1), experiment=experiment, label=f"pilot {letter.upper()}")
+        pilot = replace(side.repetition(1, 1), experiment=experiment, label=f"pilot {side.letter.upper()}")
         with spinning_stopped(started):
             outputs = side.session.prepare(pilot)
         started.append(side)
         steady_s = None if outputs is None else steady_after_s(read_load_json(outputs / "load.json").series)
-        found[letter] = None if steady_s is None else earlier_s + steady_s
-    return PilotRecord(length_s=PILOT_S, a=found["a"], b=found["b"])
+        found.append(None if steady_s is None else earlier_s + steady_s)
+    return PilotRecord(length_s=PILOT_S, steady_s=found)
 
 
 def steady_after_s(seconds: Sequence[Second]) -> float | None:
@@ -57,6 +56,6 @@ def steady_after_s(seconds: Sequence[Second]) -> float | None:
 
 
 def warmup_of(pilot: PilotRecord) -> float:
-    """Return the warm-up of both sides in seconds: the longer one, within its bounds."""
-    needed = (WARMUP_MAX_S if side is None else side for side in (pilot.a, pilot.b))
+    """Return the warm-up of all sides in seconds: the longest one, within its bounds."""
+    needed = (WARMUP_MAX_S if steady_s is None else steady_s for steady_s in pilot.steady_s)
     return min(max(WARMUP_MIN_S, *needed), WARMUP_MAX_S)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lab.calibration import read_calibration
-from lab.compare.design import Design, Letter, Windows
-from lab.compare.record import ComparisonRecord, DesignRecord, SideRecord
+from lab.compare.design import Design, Windows
+from lab.compare.record import LETTERS, ComparisonRecord, DesignRecord, SideRecord
 from lab.compare.sides import Side, differences
 from lab.cpu_plan import CpuPlan
 from lab.experiment import Experiment
@@ -28,12 +29,12 @@ KIND = "compare"
 class ComparePlan:
     """The plan of a comparison. `compared` names differences besides those in the experiments' declarations.
 
-    With `recorded`, side B is profiled like this in each of its windows: the comparison shows what profiling costs.
+    The first of `sides` is the baseline. With `recorded`, the others are profiled like this in each of their windows:
+    the comparison shows what profiling costs.
     """
 
     checkout: Checkout
-    a: Side
-    b: Side
+    sides: tuple[Side, ...]
     design: Design
     runtime: Runtime
     cpus: CpuPlan
@@ -43,32 +44,31 @@ class ComparePlan:
 
     @property
     def warmup_given(self) -> bool:
-        """Whether the user set the warm-up of either side."""
-        return "warmup" in self.a.overrides or "warmup" in self.b.overrides
+        """Whether the user set the warm-up of a side."""
+        return any("warmup" in side.overrides for side in self.sides)
 
     def with_one_warmup(self) -> ComparePlan:
-        """Return the plan with the longer warm-up of the two for both sides, unless the user set one."""
+        """Return the plan with the longest warm-up for all sides, unless the user set one."""
         if self.warmup_given:
             return self
-        warmup_s = max(self.a.experiment.load.warmup_s, self.b.experiment.load.warmup_s)
-        sides = (replace(s, experiment=with_warmup(s.experiment, warmup_s)) for s in (self.a, self.b))
-        a, b = sides
-        return replace(self, a=a, b=b)
+        warmup_s = max(side.experiment.load.warmup_s for side in self.sides)
+        sides = tuple(replace(side, experiment=with_warmup(side.experiment, warmup_s)) for side in self.sides)
+        return replace(self, sides=sides)
 
 
 @dataclass
 class RunningSide(Part):
     """The state of one side during the comparison."""
 
-    letter: Letter
+    letter: str
     side: Side
     windows: Windows
     blocks_max: int
 
     @staticmethod
-    def of(plan: ComparePlan, letter: Letter, windows: Windows, phases: Phases, show: Show) -> RunningSide:
-        """Make side `letter` of a plan; nothing is started."""
-        side = plan.a if letter == "a" else plan.b
+    def of(plan: ComparePlan, at: int, windows: Windows, phases: Phases, show: Show) -> RunningSide:
+        """Make the side of a plan with this index; nothing is started."""
+        side, letter = plan.sides[at], LETTERS[at]
         run_plan = RunPlan(
             checkout=plan.checkout,
             name=side.name,
@@ -78,7 +78,7 @@ class RunningSide(Part):
             cpus=plan.cpus,
             ports=plan.ports,
             monitoring=False,
-            beside=letter == "b",
+            beside=at > 0,
             service_root=None if side.revision is None else side.revision.root,
         )
         state = RunState(run_plan)
@@ -113,31 +113,39 @@ def with_warmup(experiment: Experiment, warmup_s: float) -> Experiment:
     return experiment.model_copy(update={"load": experiment.load.model_copy(update={"warmup_s": warmup_s})})
 
 
-def names_of(a: Side, b: Side) -> tuple[str, str]:
-    """Return the names of the sides in sentences: their labels, with A and B if both have the same label."""
-    return (a.label, b.label) if a.label != b.label else (f"A ({a.label})", f"B ({b.label})")
+def names_of(sides: Sequence[Side]) -> list[str]:
+    """Return the names of the sides in sentences: their labels, with a letter if another one has the same label."""
+    labels = [side.label for side in sides]
+    return [
+        label if labels.count(label) == 1 else f"{letter} ({label})"
+        for letter, label in zip(LETTERS.upper(), labels, strict=False)
+    ]
 
 
 def first_record(plan: ComparePlan, comparison_id: str, windows: Windows) -> ComparisonRecord:
     """Return what the record says before the first block: what is compared, and what is fixed beforehand."""
-    design, differ = plan.design, differences(plan.a.experiment, plan.b.experiment)
+    design, (a, *others) = plan.design, plan.sides
+    differ = [
+        (letter, differences(a.experiment, one.experiment))
+        for letter, one in zip(LETTERS.upper()[1:], others, strict=False)
+    ]
+    of = "{}: " if len(others) > 1 else ""
     return ComparisonRecord(
         id=comparison_id,
         how="in turns",
         runtime=plan.runtime.name,  # type: ignore[arg-type]
-        a=_side_record(plan.a, "a"),
-        b=_side_record(plan.b, "b"),
-        compared=[*differ.compared, *plan.compared],
-        besides=list(differ.besides),
+        sides=[_side_record(side, letter) for letter, side in zip(LETTERS, plan.sides, strict=False)],
+        compared=[*(of.format(letter) + line for letter, one in differ for line in one.compared), *plan.compared],
+        besides=[of.format(letter) + line for letter, one in differ for line in one.besides],
         design=DesignRecord(
             blocks=design.blocks,
             within=design.within,
             metric=design.metric,
             seed=design.seed,
-            orders=list(design.orders()),  # type: ignore[arg-type]
+            orders=design.orders(len(plan.sides)),
             windows=windows.count,
             window_s=float(windows.length_s),
-            warmup_s=plan.a.experiment.load.warmup_s,
+            warmup_s=a.experiment.load.warmup_s,
             calibration=calibrated_differences(plan.checkout),
         ),
     )

@@ -13,6 +13,11 @@ from lab.manifest import Phase, RuntimeName, Strict
 from lab.record import Record
 
 VerdictWord = Literal["better", "worse", "same", "cannot tell"]
+LETTERS = "abcdef"
+"""The sides of a comparison, the baseline first. More do not fit into a block: each keeps its memory and its data."""
+Letter = Annotated[str, Field(pattern=f"^[{LETTERS}]$")]
+Order = Annotated[str, Field(pattern=f"^[{LETTERS}]{{2,}}$")]
+"""The sides in the order of their starts, and of the first windows."""
 ResultWord = Literal["better", "worse", "better and worse", "same", "cannot tell"]
 
 
@@ -20,10 +25,10 @@ class Window(Strict):
     """One window of load: its side, its directory below that side's run directory, and the services' own counters.
 
     The counters span the lead-in too: what the service used from `start` to `end`, and the requests that it served.
-    `idle_cpu_s` is the CPU time of the other side's service, which had no load; `gc_s` the time of collections.
+    `idle_cpu_s` is the CPU time of the other sides' services, which had no load; `gc_s` the time of collections.
     """
 
-    side: Literal["a", "b"]
+    side: Letter
     source: str
     start: AwareDatetime
     end: AwareDatetime
@@ -39,7 +44,7 @@ class Block(Strict):
     """One fresh start of each side, complete. `order` is the order of the starts and of the first two windows."""
 
     number: Annotated[int, Field(ge=1)]
-    order: Literal["ab", "ba"]
+    order: Order
     windows: list[Window]
 
 
@@ -56,18 +61,17 @@ class SideRecord(Strict):
 class PilotRecord(Strict):
     """One start of each side before the first block, under load for `length_s` seconds.
 
-    `a` and `b` are the seconds after which each was steady; `None`: it was not.
+    `steady_s` are the seconds after which each was steady; `None`: it was not.
     """
 
     length_s: float
-    a: float | None
-    b: float | None
+    steady_s: list[float | None]
 
     def __str__(self) -> str:
         """Return the result in a few words."""
         sides = (
             f"{letter} was not steady" if after_s is None else f"{letter} was steady after {after_s:g} s"
-            for letter, after_s in (("A", self.a), ("B", self.b))
+            for letter, after_s in zip(LETTERS.upper(), self.steady_s, strict=False)
         )
         return f"from a pilot of {self.length_s:g} s: {', '.join(sides)}"
 
@@ -83,7 +87,7 @@ class DesignRecord(Strict):
     within: float
     metric: str | None = None
     seed: int | None = None
-    orders: list[Literal["ab", "ba"]] = Field(default_factory=list)
+    orders: list[Order] = Field(default_factory=list)
     windows: Annotated[int, Field(ge=1)] = 1
     window_s: float | None = None
     warmup_s: float | None = None
@@ -130,7 +134,7 @@ class MetricResult(Strict):
 
 
 class Result(Strict):
-    """The verdict on B against A, the sentence that says which metrics are certain, and what limits it.
+    """The verdict on one side, B, against the first, A; the sentence that says which metrics are certain; its limits.
 
     `forced` are the reasons why the machine was not fit to measure, if the verdict stands in spite of them.
     """
@@ -145,16 +149,18 @@ class Result(Strict):
 
 
 class ComparisonRecord(Record):
-    """The whole file. ``how`` says whether both sides ran in turns, or were compared as finished runs."""
+    """The whole file. ``how`` says whether the sides ran in turns, or were compared as finished runs.
+
+    The first of ``sides`` is the baseline, and ``results`` are of the others against it, in their order.
+    """
 
     kind: Literal["compare"] = "compare"
     how: Literal["in turns", "finished runs"]
     runtime: RuntimeName
-    a: SideRecord
-    b: SideRecord
+    sides: Annotated[list[SideRecord], Field(min_length=2, max_length=len(LETTERS))]
     compared: list[str] = Field(default_factory=list)
     besides: list[str] = Field(default_factory=list)
     design: DesignRecord
     blocks: list[Block] = Field(default_factory=list)
     phases: list[Phase] = Field(default_factory=list)
-    result: Result | None = None
+    results: list[Result] = Field(default_factory=list)

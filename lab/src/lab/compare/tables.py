@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lab.compare.judging import difference_in_unit, in_unit
-from lab.compare.record import ComparisonRecord, DesignRecord, MetricResult
+from lab.compare.record import LETTERS, ComparisonRecord, DesignRecord, MetricResult
 from lab.manifest import Manifest
 from lab.pages.document import EVENT_NAMES, Cell, Row, Table
 from lab.report import numbers
@@ -91,13 +91,19 @@ def difference_table(record: ComparisonRecord) -> Table | None:
     if not rows:
         return None
     note = "The sides differ in more than the service, and that may be the cause." if record.besides else ""
-    return Table("differences", "What the sides do not share", ("", "A against B"), rows, note=note)
+    return Table(
+        "differences",
+        "What the sides do not share",
+        ("", "A against B" if len(record.sides) == 2 else "A against each"),
+        rows,
+        note=note,
+    )
 
 
-def side_table(record: ComparisonRecord, manifests: tuple[Manifest, Manifest]) -> Table:
-    """Return both sides as runs: declaration, rate, verdict of the checks, page."""
+def side_table(record: ComparisonRecord, manifests: Sequence[Manifest]) -> Table:
+    """Return the sides as runs: declaration, rate, verdict of the checks, page."""
     rows: list[Row] = []
-    for letter, side, manifest in zip(("A", "B"), (record.a, record.b), manifests, strict=True):
+    for letter, side, manifest in zip(LETTERS.upper(), record.sides, manifests, strict=False):
         state = manifest.validity.state if manifest.validity is not None else "unknown"
         rows.append(
             [
@@ -127,8 +133,8 @@ def design_table(record: ComparisonRecord) -> Table:
             ("Warm-up of each start", f"{design.warmup_s:g} s, {_origin(design)}"),
         ]
     pairs.append(("Smallest differences by calibration", design.calibration or NOT_CALIBRATED))
-    if record.result is not None and record.result.idle_cpu_share is not None:
-        pairs.append(("CPU of the side without load", numbers.share(record.result.idle_cpu_share) + " of one CPU"))
+    for share in [result.idle_cpu_share for result in record.results[:1] if result.idle_cpu_share is not None]:
+        pairs.append(("CPU of the sides without load", numbers.share(share) + " of one CPU"))
     rows: list[Row] = [[name, value] for name, value in pairs]
     return Table("design", "Method", ("", "Value"), rows, kind="pairs")
 

@@ -6,7 +6,7 @@ when the machine is busy and the evidence matters. It runs at niceness -10 if th
 after every few reads: on a machine of two CPUs it shares the load generator's, which must not wait for it for long.
 
 Standard input says which processes to watch: `service PID`, `loadgen PID`, with `-` for none; and with `beside PID`
-which one is the other service of a comparison, without load while this one is measured. Its end ends the sampler.
+which ones are the other services of a comparison, without load while this one is measured. Its end ends the sampler.
 
 It is one file, though a long one, because it is started as a script in isolated mode, without site-packages. So no
 import of the lab can fail or take long beside a measurement: none is possible.
@@ -238,7 +238,7 @@ class Sampler:
         self._files = KeptOpen()
         self._watches: dict[str, Watch] = {}
         self._helpers: list[Watch] = []
-        self._beside: int | None = None
+        self._beside: set[int] = set()
         self._others_before: tuple[float, dict[tuple[int, int], float]] | None = None
         self._before: dict[str, float] = {}
         self._read_at_s: dict[str, float] = {}
@@ -247,7 +247,7 @@ class Sampler:
     def watch(self, role: str, pid: int | None) -> dict[str, object] | None:
         """Watch another process from now on, or none; return the line of processes.jsonl if a load is over."""
         if role == "beside":
-            self._beside = pid
+            self._beside = set() if pid is None else self._beside | {pid}
             return None
         old = self._watches.pop(role, None)
         if old is not None:
@@ -271,7 +271,7 @@ class Sampler:
     ) -> dict[str, object]:
         """Compare the CPU time of every process with that at the load's begin."""
         now = processes()
-        measured = {loadgen, self._beside, *(watch.pid for watch in self._watches.values())}
+        measured = {loadgen, *self._beside, *(watch.pid for watch in self._watches.values())}
         own = descendants(self._lab_pid, now) | measured
         used: dict[str, float] = {}
         for process in now:

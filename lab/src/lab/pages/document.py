@@ -107,6 +107,8 @@ class Verdict:
     remarks: Sequence[str] = ()
     second: str = ""
     """A second badge."""
+    label: str = "Verdict"
+    """What screen readers say: another one for each verdict of a page."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -133,9 +133,10 @@ class RunState:
         self.scrape_service(on=True)
         self.audit.watch("service", service.pid)
 
-    def stand_beside(self, other: Service) -> None:
-        """Name the other service of a comparison, which has no load while this one is measured."""
-        self.audit.watch("beside", other.pid)
+    def stand_beside(self, others: Iterable[Service]) -> None:
+        """Name the other services of a comparison, which have no load while this one is measured."""
+        for pid in (None, *(other.pid for other in others)):
+            self.audit.watch("beside", pid)
 
     def scrape_service(self, *, on: bool) -> None:
         """Put the service's own metrics into the timeline, or leave them out: each scrape uses its CPUs."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from lab.compare.charts import RatioRow, ratio_chart
+from lab.compare.charts import CHARTED, RatioRow, ratio_chart
 from lab.compare.record import Result
 from lab.pages.document import slug
 from lab.pages.plot import Chart
@@ -16,8 +16,6 @@ from lab.suite.figures import CaseFigures
 from lab.suite.findings import WITHIN
 
 LETTERS = "abcdefghijkl"
-CHARTED = ("p50", "p99", "typical-p99", "throughput", "cpu")
-"""Metrics that the chart of a group shows; its tables have all."""
 
 
 def latency_chart(name: str, cases: Sequence[CaseFigures]) -> Chart | None:
