@@ -19,7 +19,7 @@ from lab.runtime.local.requirements import find_jdk
 from support.checkout import free_port
 from support.installed import leave_out
 
-from ..conftest import CHECKOUT, outside_make
+from ..conftest import CHECKOUT, RUN_LIMIT_S, outside_make
 
 SERVER = Path(__file__).with_name("server.py")
 PAGE = CHECKOUT / "docs/your-service.md"
@@ -71,7 +71,7 @@ class Elsewhere:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=300,
+            timeout=RUN_LIMIT_S,
             check=False,
         )
         assert processes_mentioning(str(self.directory)) == []
