@@ -17,7 +17,7 @@ COMMANDS = {
     )
 } | {"experiment": "run"}
 """The lab's command behind each target of make."""
-ARGUMENTS = frozenset({"NAME", "A", "B", "SLO", "BASE", "RUN", "TAG", "AGAINST", "FILE"})
+ARGUMENTS = frozenset({"NAME", *"ABCDEF", "SLO", "BASE", "RUN", "TAG", "AGAINST", "FILE"})
 """Words of make that a command takes by their place."""
 FLAGS = frozenset({"RESUME", "STRICT", "FORCE", "VALID", "DRY_RUN"})
 VARIABLE = re.compile(r"LAB_|GRAFANA_IMAGE|JAVA_|DOCKER_|KEY\b")
