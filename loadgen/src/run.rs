@@ -171,7 +171,7 @@ pub fn run(arguments: &Arguments, interrupts: &Interrupts, out: &mut impl Write)
     out.write_all(head.as_bytes()).and_then(|()| out.flush()).map_err(print)?;
 
     let results = measure(arguments, interrupts, &threads, script.text(), tls);
-    // What scripts print during the run comes before the report, which begins on a line of its own.
+    // The text of scripts comes first. The report then begins on a new line.
     threads.iter().for_each(ThreadScript::end_line);
     let results = results?;
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::io::Write;
 use std::time::SystemTime;
 
-/// What may differ between the descriptions of the parts of one load. Scripts are compared by their texts.
+/// Settings that parts of one load need not share. Scripts are compared by their texts.
 const MAY_DIFFER: [&str; 3] = ["event_loops", "started_at", "script"];
 
 /// Maximum number of characters of a script's line that an error shows.

@@ -32,7 +32,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Tests the promises of an engine, on a real directory. */
+/**
+ * Tests the promises of an engine, on a real directory. Long because each promise of {@link LsmEngine} has its case here;
+ * faults of the disk, damage and crashes have classes of their own.
+ */
 class LsmEngineTest {
 
   @TempDir Path directory;
